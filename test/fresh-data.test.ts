@@ -2,13 +2,11 @@
 
 import assert from "node:assert/strict";
 import {
-  copyFileSync,
   linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
-  renameSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -26,23 +24,13 @@ import { temporaryFolder } from "./support/folders.ts";
 import { mustLoad, SEARCH_BOUNDS } from "./support/loaded.ts";
 import { replace } from "./support/place.ts";
 import { until } from "./support/process.ts";
+import { changeManifest, manifestIn, turnLink } from "./support/published.ts";
 
 const WATCH_MS = 10;
-
-function changeManifest(folder: string, change: object): void {
-  const file = join(folder, "manifest.json");
-  replace(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), ...change }));
-}
 
 async function makeRows(folder: string, seed: number, users = 20): Promise<string> {
   await generateSnapshot({ out: folder, users, worlds: 10, instances: 3, seed, gzip: false });
   return folder;
-}
-
-/** Makes a link lead to another folder, in one step. */
-function publish(link: string, version: string): void {
-  symlinkSync(version, `${link}.new`);
-  renameSync(`${link}.new`, link);
 }
 
 /** Follows a folder: counts loads, and keeps the last confirmed time and all observations. */
@@ -54,8 +42,7 @@ async function follow(t: TestContext, folder: string) {
     return loadHere(...call);
   };
   const events = {
-    began() {},
-    ended() {},
+    ...{ began() {}, ended() {} },
     confirmed(_ageMs: number, createdAt?: string) {
       state.confirmed++;
       state.createdAt = createdAt;
@@ -81,7 +68,7 @@ describe("createdAt alone", () => {
       if (form === "prepared") await buildPrepared(rows, join(root, "prepared"), { manifest: true });
       const folder = join(root, form);
       const { state, looks, keeper } = await follow(t, folder);
-      const told = JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8")).createdAt;
+      const told = manifestIn(folder).createdAt;
       assert.equal(state.createdAt, told);
       for (const createdAt of ["2026-11-23T12:00:00Z", "2026-11-23T12:00:01+01:00", undefined]) {
         changeManifest(folder, { createdAt });
@@ -100,37 +87,33 @@ describe("createdAt alone", () => {
     const root = temporaryFolder(t);
     const first = await makeRows(join(root, "1"), 1);
     const dir = join(root, "current");
-    const make = (version: string, change: object): string => {
+    const make = (version: string): string => {
       const folder = join(root, version);
       mkdirSync(folder);
-      for (const name of readdirSync(first)) {
-        (name === "manifest.json" ? copyFileSync : linkSync)(join(first, name), join(folder, name));
-      }
-      changeManifest(folder, change);
+      for (const name of readdirSync(first)) linkSync(join(first, name), join(folder, name));
       return folder;
     };
     utimesSync(join(first, "users.ndjson"), 1e9, 1e9);
-    publish(dir, "1");
+    turnLink(dir, "1");
     const { state, keeper, looks } = await follow(t, dir);
-    make("2", { createdAt: "2026-11-23T12:00:00Z" });
-    publish(dir, "2");
+    changeManifest(make("2"), { createdAt: "2026-11-23T12:00:00Z" });
+    turnLink(dir, "2");
     await until(() => state.createdAt === "2026-11-23T12:00:00Z", "the second version");
     await looks(2);
     assert.equal(state.loads, 1);
     // Only instances are new. The other files are neither read nor hashed: this test damages their bytes.
-    const third = make("3", {});
+    const third = make("3");
     const other = await makeRows(join(root, "other"), 2);
-    rmSync(join(third, "instances.ndjson"));
-    const listed = JSON.parse(readFileSync(join(other, "manifest.json"), "utf8")).files["instances.ndjson"];
-    copyFileSync(join(other, "instances.ndjson"), join(third, "instances.ndjson"));
-    const { files } = JSON.parse(readFileSync(join(third, "manifest.json"), "utf8"));
-    changeManifest(third, { generation: "third", files: { ...files, "instances.ndjson": listed } });
+    const instances = "instances.ndjson";
+    replace(join(third, instances), readFileSync(join(other, instances)));
+    const files = { ...manifestIn(third).files, [instances]: manifestIn(other).files[instances] };
+    changeManifest(third, { generation: "third", files });
     const users = join(third, "users.ndjson");
     const damaged = readFileSync(users);
     damaged[0]! ^= 1;
     writeFileSync(users, damaged);
     utimesSync(users, 1e9, 1e9);
-    publish(dir, "3");
+    turnLink(dir, "3");
     await until(() => keeper.served.generation!.store.id === "third", "the third version");
     const loaded = state.seen.at(-1);
     assert.ok(loaded?.kind === "snapshot-loaded");
@@ -147,10 +130,8 @@ describe("createdAt alone", () => {
       await until(() => state.createdAt === createdAt, "it");
     }
     const ahead = state.seen.flatMap((one) => (one.kind === "data-ahead" ? [one.seconds] : []));
-    assert.deepEqual(
-      ahead.map((seconds) => Math.ceil(seconds / 3600)),
-      [1, 24],
-    );
+    const hours = ahead.map((seconds) => Math.ceil(seconds / 3600));
+    assert.deepEqual(hours, [1, 24]);
   });
 
   it("is not taken where a file is another one, or none", async (t) => {
@@ -187,7 +168,7 @@ describe("a snapshot that is published anew while it is read", () => {
       symlinkSync("1", dir);
       const { store } = mustLoad(await loadSnapshot(dir));
       const switchOnce = (): void => {
-        if (readlinkSync(dir) === "1") publish(dir, "2");
+        if (readlinkSync(dir) === "1") turnLink(dir, "2");
       };
       const loaded = await loadSnapshot(dir, { onProgress: switchOnce });
       assert.equal(readlinkSync(dir), "2");
@@ -202,17 +183,17 @@ it("what has shrunk is taken once by a reload that allows it", async (t) => {
   const large = await makeRows(join(root, "l"), 1, 200);
   const small = await makeRows(join(root, "s"), 2, 50);
   const dir = join(root, "dir");
-  publish(dir, large);
+  turnLink(dir, large);
   const { keeper, state } = await follow(t, dir);
   const users = (): number => keeper.served.generation!.store.users.rows;
-  publish(dir, small);
+  turnLink(dir, small);
   await keeper.reload();
   assert.ok(users() > 150);
   await keeper.reload(true);
   assert.ok(users() <= 50);
-  publish(dir, large);
+  turnLink(dir, large);
   await until(() => users() > 150, "the large one again");
-  publish(dir, small);
+  turnLink(dir, small);
   await keeper.reload();
   assert.ok(users() > 150, "only once");
   assert.match(JSON.stringify(state.seen.at(-1)), /use --allow-shrink/);

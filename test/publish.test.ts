@@ -9,7 +9,6 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
-  renameSync,
   statSync,
   symlinkSync,
   utimesSync,
@@ -22,6 +21,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { currentVersion, publishVersion, versionsOf } from "../src/files/publish.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { until } from "./support/process.ts";
+import { turnLink } from "./support/published.ts";
 
 /** Publishes a version that holds one file. */
 async function publish(dir: string, text: string, options?: Parameters<typeof publishVersion>[2]) {
@@ -39,6 +39,10 @@ const versionNames = (dir: string): string[] => readdirSync(versionsOf(dir)).sor
 const placeIn = (test: TestContext): string => join(temporaryFolder(test), "snapshot");
 
 const textAt = (dir: string): string => readFileSync(join(dir, "file"), "utf8");
+
+/** The texts of the versions, in order. */
+const textsIn = (dir: string): string[] =>
+  versionNames(dir).map((name) => textAt(join(versionsOf(dir), name)));
 
 /** Leaves a version that a process began some time ago and no longer renews. */
 function leavePartial(dir: string, number: number, ageSeconds: number): void {
@@ -62,8 +66,7 @@ describe("publishing", () => {
       assert.equal(await currentVersion(dir), made.at(-1));
     }
     const kept = versionNames(dir).map((name) => join(versionsOf(dir), name));
-    assert.deepEqual(kept, made.slice(1));
-    assert.equal(textAt(made[1]!), "2");
+    assert.deepEqual([kept, textsIn(dir)], [made.slice(1), ["2", "3"]]);
   });
 
   it("publishes nothing and leaves nothing when the work fails", async (test) => {
@@ -142,25 +145,22 @@ describe("publishing", () => {
 
   it("keeps as many earlier versions as it is told to", async (test) => {
     const dir = placeIn(test);
-    const texts = (): string[] => versionNames(dir).map((name) => textAt(join(versionsOf(dir), name)));
     for (const text of ["1", "2", "3", "4", "5"]) await publish(dir, text, { keep: 3 });
-    assert.deepEqual(texts(), ["2", "3", "4", "5"]);
+    assert.deepEqual(textsIn(dir), ["2", "3", "4", "5"]);
     // Published again by hand: it was the last one that was served, so it stays.
     const oldest = versionNames(dir)[0]!;
-    symlinkSync(join("snapshot.versions", oldest), `${dir}.new`);
-    renameSync(`${dir}.new`, dir);
+    turnLink(dir, join("snapshot.versions", oldest));
     await publish(dir, "6", { keep: 2 });
-    assert.deepEqual(texts(), ["2", "5", "6"]);
+    assert.deepEqual(textsIn(dir), ["2", "5", "6"]);
     await publish(dir, "7", { keep: 0 });
-    assert.deepEqual(texts(), ["7"]);
+    assert.deepEqual(textsIn(dir), ["7"]);
   });
 
   it("drops earlier versions with the data that are published again", async (test) => {
     const dir = placeIn(test);
-    const texts = (): string[] => versionNames(dir).map((name) => textAt(join(versionsOf(dir), name)));
     for (const text of ["1", "2", "3", "2", "3", "1"])
       await publish(dir, text, { keep: 3, isSame: async (folder) => textAt(folder) === text });
-    assert.deepEqual([texts(), textAt(dir)], [["2", "3", "1"], "1"]);
+    assert.deepEqual([textsIn(dir), textAt(dir)], [["2", "3", "1"], "1"]);
   });
 
   it("by many at once leaves a whole version, the last one's, and at most another", async (test) => {

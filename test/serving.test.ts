@@ -4,9 +4,10 @@
  */
 
 import assert from "node:assert/strict";
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { cpSync } from "node:fs";
 import { Agent } from "node:http";
-import { connect, createServer } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
@@ -20,14 +21,13 @@ import { cleanUp, testOptions } from "./support/http-server.ts";
 import { keyRecord, writeKeys } from "./support/place.ts";
 import { freePort, listen } from "./support/ports.ts";
 import { get, run, startClients, until } from "./support/process.ts";
+import { changeManifest } from "./support/published.ts";
 import { startInThreads } from "./support/workers.ts";
 
 const THREADS = 4;
 
 const folder = temporaryFolder();
-
 const snapshot = join(folder, "snapshot");
-
 const why = whyNoSharing();
 
 await generateSnapshot({ out: snapshot, users: 300, worlds: 120, instances: 40, seed: 3, gzip: false });
@@ -66,21 +66,12 @@ async function search(url: string): Promise<void> {
   for (const { status } of await Promise.all(all)) assert.equal(status, 200);
 }
 
-function rename(folderOf: string, generation: string): void {
-  const file = join(folderOf, "manifest.json");
-  const manifest = JSON.parse(readFileSync(file, "utf8")) as object;
-  writeFileSync(file, JSON.stringify({ ...manifest, generation }));
-}
-
 describe("threads that serve", { skip: why !== undefined }, () => {
   it("answer as one does, searches included", async (t) => {
     const { server } = await serveInThreads(t, "same");
     const alone = await startServer(await testOptions({ snapshot, keys: join(folder, "same.json") }, []));
     t.after(() => alone.stop("test"));
-    const list = JSON.parse((await ask(`${alone.url}/worlds`)).body) as {
-      data: { id: string; ownerId: string }[];
-    };
-    const { id, ownerId } = list.data[3]!;
+    const { id, ownerId } = JSON.parse((await ask(`${alone.url}/worlds`)).body).data[3];
     const paths = ["/stats", "/worlds?limit=7&offset=5", `/worlds/${id}`, `/users/${ownerId}/worlds`];
     for (const q of ["a", "the", "さ", "zzzz", "world the"]) {
       for (const offset of [0, 3, 1000]) {
@@ -99,15 +90,11 @@ describe("threads that serve", { skip: why !== undefined }, () => {
     const limit = 1500;
     const { server } = await serveInThreads(t, "limited", limit);
     const agents = Array.from({ length: 256 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
-    const statuses = await Promise.all(
-      agents.flatMap((agent) =>
-        Array.from({ length: 12 }, async () => (await ask(`${server.url}/stats`, agent)).status),
-      ),
-    );
+    const byTwelve = Array.from({ length: 12 }, () => agents).flat();
+    const replies = await Promise.all(byTwelve.map((agent) => ask(`${server.url}/stats`, agent)));
     for (const agent of agents) agent.destroy();
-    assert.equal(statuses.length, 256 * 12);
-    assert.equal(statuses.filter((status) => status === 200).length, limit);
-    assert.equal(statuses.filter((status) => status === 429).length, statuses.length - limit);
+    const withStatus = (wanted: number) => replies.filter(({ status }) => status === wanted).length;
+    assert.deepEqual([withStatus(200), withStatus(429)], [limit, 256 * 12 - limit]);
   });
 
   it("all take a new generation and new keys, and no request is lost meanwhile", async (t) => {
@@ -115,7 +102,7 @@ describe("threads that serve", { skip: why !== undefined }, () => {
     const clients = startClients(server.url, "svc_sk_k", 24);
     for (const name of ["one", "two", "three"]) {
       const searches = search(server.url);
-      rename(own, name);
+      changeManifest(own, { generation: name });
       await server.reload();
       await searches;
       assert.equal(server.generation(), name);
@@ -134,14 +121,12 @@ describe("threads that serve", { skip: why !== undefined }, () => {
   it("go on when one dies, which is replaced by one that knows what is new", async (t) => {
     const { server, snapshot: own, workers, seen, observed } = await serveInThreads(t, "mortal");
     assert.equal(workers.length, THREADS + 1);
-    rename(own, "newer");
+    changeManifest(own, { generation: "newer" });
     await server.reload();
     // The first worker loads and searches, and the reload replaced it: this one serves.
     await workers[2]!.terminate();
     await observed("thread-replaced");
-    assert.ok(
-      seen.some((observation) => observation.kind === "thread-died" && observation.role === "serving"),
-    );
+    assert.ok(seen.some((one) => one.kind === "thread-died" && one.role === "serving"));
     for (let at = 0; at < 40; at++) {
       const { status, etag } = await ask(`${server.url}/users/search?q=a`);
       assert.deepEqual([status, etag], [200, '"newer"']);
@@ -154,8 +139,7 @@ describe("threads that serve", { skip: why !== undefined }, () => {
     await until(() => clients.answered() > 50, "busy clients");
     await Promise.all([server.stop("test"), clients.over]);
     const kinds = seen.map(({ kind }) => kind);
-    const last = kinds.slice(kinds.lastIndexOf("stopping"));
-    assert.deepEqual(last, ["stopping", "stopped"]);
+    assert.deepEqual(kinds.slice(kinds.lastIndexOf("stopping")), ["stopping", "stopped"]);
   });
 
   it("stop without losing a request while one that died is being replaced", async (t) => {
@@ -197,7 +181,7 @@ it("the setting takes a number of threads or auto", async () => {
 
 /** Starts a server that stops after the test. */
 async function started(
-  t: { after: (end: () => Promise<void>) => void },
+  t: TestContext,
   options: { servingThreads?: number; sharePort?: boolean; port?: number },
 ) {
   const server = await startServer(await testOptions({ ...options, threads: true }, []));
@@ -227,11 +211,9 @@ describe("a port that is shared", { skip: why }, () => {
       const options = await testOptions({ servingThreads, host: "192.0.2.1", threads: true }, []);
       const wanted = { code: "EADDRNOTAVAIL", syscall: "listen", errno: -constants.errno.EADDRNOTAVAIL };
       await assert.rejects(startServer(options), wanted);
-      const unknown = await testOptions({ servingThreads, host: "no.such.host.invalid", threads: true }, []);
-      await assert.rejects(startServer(unknown), {
-        syscall: "getaddrinfo",
-        hostname: "no.such.host.invalid",
-      });
+      const hostname = "no.such.host.invalid";
+      const unknown = await testOptions({ servingThreads, host: hostname, threads: true }, []);
+      await assert.rejects(startServer(unknown), { syscall: "getaddrinfo", hostname });
     }
   });
 
@@ -243,33 +225,32 @@ describe("a port that is shared", { skip: why }, () => {
 
   it("goes to one of two servers that start at the same moment", async (t) => {
     const options = await testOptions({ servingThreads: 2, port: await freePort(), threads: true }, []);
-    const outcomes = await Promise.allSettled([startServer(options), startServer(options)]);
-    const won = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
-    for (const server of won) t.after(() => server.stop("test"));
-    assert.equal(won.length, 1);
-    const lost = outcomes.find((outcome) => outcome.status === "rejected");
-    assert.equal((lost?.reason as NodeJS.ErrnoException).code, "EADDRINUSE");
+    const start = async (): Promise<string> => {
+      const server = await startServer(options);
+      t.after(() => server.stop("test"));
+      return "started";
+    };
+    const tries = [start(), start()].map((one) => one.catch((error: NodeJS.ErrnoException) => error.code));
+    assert.deepEqual((await Promise.all(tries)).sort(), ["EADDRINUSE", "started"]);
   });
 });
 
 it("trying a port leaves nothing behind: it is free for sharing", async () => {
   const held = createServer();
   const port = await listen(held);
-  const listenThere = (): Promise<{ address: string; family: string; port: number }> =>
-    new Promise((resolve, reject) => {
-      const server = createServer().once("error", reject);
-      server.listen(port, "127.0.0.1", () => {
-        const address = server.address() as { address: string; family: string; port: number };
-        server.close(() => resolve(address));
-      });
-    });
+  const listenThere = async (): Promise<AddressInfo> => {
+    const server = createServer();
+    await listen(server, port);
+    const address = server.address() as AddressInfo;
+    server.close();
+    await once(server, "close");
+    return address;
+  };
   await assert.rejects(whileAlone("127.0.0.1", port, listenThere), IN_USE);
-  await new Promise((resolve) => held.close(resolve));
+  held.close();
+  await once(held, "close");
   // They run one at a time: none finds the port in use.
   const all = await Promise.all([1, 2, 3].map(() => whileAlone("127.0.0.1", port, listenThere)));
   for (const address of all) assert.equal(address.port, port);
-  await new Promise<void>((resolve, reject) => {
-    const socket = connect(port, "127.0.0.1", () => reject(new Error("somebody listens")));
-    socket.once("error", () => resolve());
-  });
+  await assert.rejects(once(connect(port, "127.0.0.1"), "connect"), { code: "ECONNREFUSED" });
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { ROW_FILES } from "../src/model/model.ts";
-import { listed, manifestOf, snapshotFiles, user } from "./support/folders.ts";
+import { listed, manifestOf, snapshotFiles, user, withManifest } from "./support/folders.ts";
 import { CANARY, lines, load, MIB, mustLoad, problemsOf } from "./support/loaded.ts";
 
 describe("manifest", () => {
@@ -20,23 +20,19 @@ describe("manifest", () => {
 
   test("a right one names the generation", async () => {
     for (const generation of ["g-1", "A", "2026-01-01T00.00.00Z", "_", "x".repeat(64), ".."]) {
-      const { store } = mustLoad(await loadWith((draft) => ({ ...draft, generation })));
-      assert.equal(store.id, generation);
+      const result = await loadWith((draft) => ({ ...draft, generation }));
+      assert.equal(mustLoad(result).store.id, generation);
     }
   });
 
   test("a BOM, more fields, an upper-case hash and another order are fine", async () => {
-    const { store } = mustLoad(
-      await loadWith((draft) => {
-        const entries = Object.entries(draft.files as Record<string, { sha256: string }>).reverse();
-        const loud = entries.map(([name, entry]) => [
-          name,
-          { ...entry, sha256: entry.sha256.toUpperCase(), more: 1 },
-        ]);
-        return `\ufeff${JSON.stringify({ ...draft, files: Object.fromEntries(loud), more: [1] }, null, 2)}\n`;
-      }),
-    );
-    assert.equal(store.id, "g-1");
+    const result = await loadWith((draft) => {
+      const entries = Object.entries(draft.files as Record<string, { sha256: string }>).reverse();
+      for (const [, entry] of entries) Object.assign(entry, { sha256: entry.sha256.toUpperCase(), more: 1 });
+      const files = Object.fromEntries(entries);
+      return `\ufeff${JSON.stringify({ ...draft, files, more: [1] }, null, 2)}\n`;
+    });
+    assert.equal(mustLoad(result).store.id, "g-1");
   });
 
   test("gzipped files are listed as stored", async () => {
@@ -71,6 +67,11 @@ describe("manifest", () => {
     (draft) =>
       void Object.assign(draft.files[name] as object, fields);
 
+  /** Lists a file under another name, and what that name has under its own. */
+  function renamed(files: Draft["files"], from: string, to: string): void {
+    Object.assign(files, { [from]: files[to], [to]: files[from] });
+  }
+
   const bad: [name: string, change: Change][] = [
     ["not JSON", () => `{"format":"${CANARY}`],
     ["empty", () => ""],
@@ -94,17 +95,8 @@ describe("manifest", () => {
     ["files that are null", has({ files: null })],
     ["no file at all", has({ files: {} })],
     ...ROW_FILES.flatMap((name): [string, Change][] => [
-      [
-        `${name} not listed`,
-        ({ files: { [name]: _, ...others }, ...draft }) => ({ ...draft, files: others }),
-      ],
-      [
-        `${name} listed as gzipped`,
-        ({ files: { [name]: entry, ...others }, ...draft }) => ({
-          ...draft,
-          files: { ...others, [`${name}.gz`]: entry },
-        }),
-      ],
+      [`${name} not listed`, lists(name, undefined)],
+      [`${name} listed as gzipped`, ({ files }) => renamed(files, name, `${name}.gz`)],
     ]),
     ["a gzipped file listed too", lists("users.ndjson.gz", EMPTY)],
     ["itself listed", lists("manifest.json", EMPTY)],
@@ -129,13 +121,7 @@ describe("manifest", () => {
     ["another hash", says("worlds.ndjson", { sha256: "0".repeat(64) })],
     ["a hash too short", says("worlds.ndjson", { sha256: "0".repeat(63) })],
     ["no hash", says("worlds.ndjson", { sha256: undefined })],
-    [
-      "two files mixed up",
-      ({ files: { "users.ndjson": users, "worlds.ndjson": worlds, ...others }, ...draft }) => ({
-        ...draft,
-        files: { ...others, "users.ndjson": worlds, "worlds.ndjson": users },
-      }),
-    ],
+    ["two files mixed up", ({ files }) => renamed(files, "users.ndjson", "worlds.ndjson")],
   ];
   for (const [name, change] of bad) {
     test(`bad: ${name}`, async () => {
@@ -148,18 +134,17 @@ describe("manifest", () => {
   }
 
   test("problems of rows and of the manifest's own form are both told", async () => {
-    const problems = problemsOf(
-      await load({ "users.ndjson": null, "manifest.json": JSON.stringify({ format: "x" }) }),
-    );
-    assert.ok(problems.some((problem) => problem.startsWith("users.ndjson: ")));
-    assert.ok(problems.some((problem) => problem.startsWith("manifest.json: format: ")));
+    const problems = problemsOf(await load({ "users.ndjson": null, "manifest.json": '{"format":"x"}' }));
+    for (const start of ["users.ndjson: ", "manifest.json: format: "])
+      assert.ok(
+        problems.some((problem) => problem.startsWith(start)),
+        start,
+      );
   });
 
   test("a changed row of the same length is noticed by the hash alone", async () => {
-    const stored = new Map(files);
-    const manifest = Buffer.from(JSON.stringify(manifestOf(files, "g-1")));
     const users = files.get("users.ndjson")!.toString().replace("user 1", "user 7");
-    stored.set("users.ndjson", Buffer.from(users)).set("manifest.json", manifest);
+    const stored = withManifest(files, "g-1").set("users.ndjson", Buffer.from(users));
     const problems = problemsOf(await load(stored));
     assert.match(problems.join("|"), /^manifest\.json: files: users\.ndjson: sha256: [^|]*$/);
   });

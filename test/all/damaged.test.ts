@@ -29,17 +29,13 @@ function install(): void {
   symlinkSync(join(ROOT, "node_modules"), join(installed, "node_modules"));
 }
 
-/** Breaks the installation during some work. @param file the file to remove, or to replace by the result of `harm` */
-async function whileBroken<T>(
-  file: string,
-  work: () => Promise<T>,
-  harm?: (text: string) => string,
-): Promise<T> {
+/** Runs the program in a broken installation. @param file the file to remove, or to replace by the result of `harm` */
+async function runWithout(file: string, args: readonly string[], harm?: (text: string) => string) {
   const [path, saved] = [join(installed, file), join(folder, "saved")];
   renameSync(path, saved);
   if (harm !== undefined) writeFileSync(path, harm(readFileSync(saved, "utf8")));
   try {
-    return await work();
+    return await run(args);
   } finally {
     rmSync(path, { force: true });
     renameSync(saved, path);
@@ -56,7 +52,9 @@ async function run(args: readonly string[]): Promise<Outcome | undefined> {
 }
 
 /** It must have ended with status 1 and one line besides the log's. */
-function assertTold({ status, stdout, stderr }: Outcome, line: RegExp, what: string): void {
+function assertTold(outcome: Outcome | undefined, line: RegExp, what: string): void {
+  assert.ok(outcome, `it serves without ${what}`);
+  const { status, stdout, stderr } = outcome;
   const said = stderr.replaceAll(/^\{.*\}\n/gm, "");
   assert.match(said, /^[^\n]+\n$/, `${what}: ${stderr}`);
   assert.match(said, line, what);
@@ -69,8 +67,8 @@ const PORT = ["--port", "0"];
 
 /** A command line that needs the files of a server. */
 const SERVE = [
-  ...["serve", "--snapshot", "data/sample", "--keys", keys, ...PORT, "--log-level", "error"],
-  ...["--threads", "2"],
+  ..."serve --snapshot data/sample --port 0 --log-level error --threads 2 --keys".split(" "),
+  keys,
 ];
 
 /** Files that any start of a server loads: its first ones, and all that these import without a condition. */
@@ -91,9 +89,7 @@ describe("a damaged installation", { skip: lacking(node) }, () => {
     const files = filesOfEveryStart();
     assert.ok(files.length > 5, files.join());
     for (const file of files) {
-      const outcome = await whileBroken(`dist/${file}`, () => run(SERVE));
-      assert.ok(outcome, `${file} is not needed`);
-      assertTold(outcome, DAMAGED, file);
+      assertTold(await runWithout(`dist/${file}`, SERVE), DAMAGED, file);
     }
   });
 
@@ -103,9 +99,7 @@ describe("a damaged installation", { skip: lacking(node) }, () => {
   ] as const) {
     it(`has a file that ${what}`, async () => {
       for (const file of ["main.js", "program.js", "generation-thread.js", "serving-thread.js"]) {
-        const outcome = await whileBroken(`dist/${file}`, () => run(SERVE), harm);
-        assert.ok(outcome, file);
-        assertTold(outcome, /damaged|thread died: /, file);
+        assertTold(await runWithout(`dist/${file}`, SERVE, harm), /damaged|thread died: /, file);
       }
     });
   }
@@ -118,9 +112,9 @@ describe("a damaged installation", { skip: lacking(node) }, () => {
       ["package.json", ["--version"], DAMAGED],
       ["dist", ["--version"], DAMAGED],
     ] as const) {
-      const outcome = await whileBroken(file, () => run(args));
-      assert.equal(outcome === undefined, line === undefined, file);
-      if (outcome !== undefined && line !== undefined) assertTold(outcome, line, file);
+      const outcome = await runWithout(file, args);
+      if (line === undefined) assert.equal(outcome, undefined, file);
+      else assertTold(outcome, line, file);
     }
   });
 });

@@ -20,8 +20,8 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { basename, join } from "node:path";
+import { before, describe, it, type TestContext } from "node:test";
 import { Deployment } from "kubernetes-models/apps/v1";
 import { HorizontalPodAutoscaler } from "kubernetes-models/autoscaling/v2";
 import { PodDisruptionBudget } from "kubernetes-models/policy/v1";
@@ -96,21 +96,12 @@ function complaints(values: readonly Manifest[]): string {
 
 /** Asserts that each variable belongs to a setting of `serve`, and that its value is valid. */
 function assertSettings(data: Readonly<Record<string, string>>): void {
-  const settings = new Map(
-    settingsOf(PROGRAM.settings, "serve").map((setting) => [variableOf(setting.flag), setting]),
-  );
+  const settings = settingsOf(PROGRAM.settings, "serve");
   for (const [variable, value] of Object.entries(data)) {
-    const setting = settings.get(variable);
+    const setting = settings.find(({ flag }) => variableOf(flag) === variable);
     assert.ok(setting, variable);
     assert.equal(problemWith(setting, value), undefined, variable);
   }
-}
-
-/** The ConfigMap with its examples uncommented. */
-function configWithExamples(): Record<string, string> {
-  const text = readFileSync(join(FOLDER, "config.yaml"), "utf8").replaceAll(/^( *)# (ORRERY_)/gm, "$1$2");
-  const [config] = parse(text) as unknown as { data: Record<string, string> }[];
-  return config!.data;
 }
 
 /** Number of bytes in a quantity, such as `3Gi`. */
@@ -129,6 +120,8 @@ function mount(folder: string, files: Readonly<Record<string, string>>, version:
   renameSync(join(folder, "..data_tmp"), join(folder, "..data"));
   if (isNew) for (const name of Object.keys(files)) symlinkSync(join("..data", name), join(folder, name));
 }
+
+const podOf = () => manifest("Deployment").spec!.template.spec!;
 
 describe("the manifests for Kubernetes", () => {
   it("are valid", () => {
@@ -162,7 +155,7 @@ describe("the manifests for Kubernetes", () => {
   it("give settings that there are, and the ports and files of which they speak", () => {
     const { data } = manifest("ConfigMap");
     assertSettings(data!);
-    const pod = manifest("Deployment").spec!.template.spec!;
+    const pod = podOf();
     const [container] = pod.containers;
     const ports = new Map(container!.ports!.map(({ name, containerPort }) => [name, containerPort]));
     assert.equal(data!.ORRERY_ADMIN, `0.0.0.0:${ports.get("admin")}`);
@@ -171,23 +164,20 @@ describe("the manifests for Kubernetes", () => {
     // As in the image.
     const image = readFileSync(join(ROOT, "deploy/Containerfile"), "utf8");
     assert.match(image, new RegExp(`ORRERY_PORT=${ports.get("http")} `));
-    assert.match(
-      image,
-      new RegExp(`^USER ${pod.securityContext!.runAsUser}:${pod.securityContext!.fsGroup}$`, "m"),
-    );
-    const mounts = container!.volumeMounts!.map(({ mountPath }) => mountPath);
-    assert.ok(mounts.some((path) => data!.ORRERY_ADMIN_TOKEN_FILE!.startsWith(`${path}/`)));
-    for (const [, path] of image.matchAll(/ORRERY_(?:KEYS|CACHE)=(\S+)/g))
+    const { runAsUser, fsGroup } = pod.securityContext!;
+    assert.match(image, new RegExp(`^USER ${runAsUser}:${fsGroup}$`, "m"));
+    const mounts = container!.volumeMounts!.map(({ mountPath }) => `${mountPath}/`);
+    const paths = Array.from(image.matchAll(/ORRERY_(?:KEYS|CACHE)=(\S+)/g), ([, path]) => `${path}/`);
+    for (const path of [data!.ORRERY_ADMIN_TOKEN_FILE!, ...paths])
       assert.ok(
-        mounts.some((mount) => path === mount || path!.startsWith(`${mount}/`)),
+        mounts.some((mount) => path.startsWith(mount)),
         path,
       );
   });
 
   it("have no secrets, which an apply of the folder would put in place of the real ones; the documents make each", () => {
     const words = readFileSync(join(ROOT, "deploy/README.md"), "utf8");
-    const { volumes } = manifest("Deployment").spec!.template.spec!;
-    const names = volumes!.flatMap(({ secret }) => secret?.secretName ?? []);
+    const names = podOf().volumes!.flatMap(({ secret }) => secret?.secretName ?? []);
     assert.deepEqual(names, ["orrery-keys", "orrery-admin", "orrery-limits"]);
     for (const name of names) assert.ok(words.includes(`kubectl create secret generic ${name} `), name);
     assert.ok(manifests.every(({ kind }) => kind !== "Secret"));
@@ -195,23 +185,25 @@ describe("the manifests for Kubernetes", () => {
   });
 
   it("share limits by the lines of the example", () => {
-    const data = configWithExamples();
-    assert.deepEqual(
-      Object.keys(data).filter((name) => !(name in manifest("ConfigMap").data!)),
-      ["ORRERY_SHARED_LIMITS", "ORRERY_SHARED_LIMITS_PASSWORD_FILE", "ORRERY_REPLICAS"],
-    );
+    // The ConfigMap with its examples uncommented.
+    const text = readFileSync(join(FOLDER, "config.yaml"), "utf8").replaceAll(/^( *)# (ORRERY_)/gm, "$1$2");
+    const [config] = parse(text) as unknown as { data: Record<string, string> }[];
+    const { data } = config!;
+    const examples = Object.keys(data).filter((name) => !(name in manifest("ConfigMap").data!));
+    const file = "ORRERY_SHARED_LIMITS_PASSWORD_FILE";
+    assert.deepEqual(examples, ["ORRERY_SHARED_LIMITS", file, "ORRERY_REPLICAS"]);
     assertSettings(data);
     const { spec } = manifest("HorizontalPodAutoscaler");
     assert.equal(data.ORRERY_REPLICAS, String(spec!.maxReplicas));
     // The numbers in the comment beside it.
     assert.deepEqual([spec!.minReplicas, spec!.maxReplicas], [3, 20]);
-    const { containers, volumes } = manifest("Deployment").spec!.template.spec!;
+    const { containers, volumes } = podOf();
     const mounted = containers[0]!.volumeMounts!.find(({ mountPath }) =>
-      data.ORRERY_SHARED_LIMITS_PASSWORD_FILE!.startsWith(`${mountPath}/`),
+      data[file]!.startsWith(`${mountPath}/`),
     );
-    const volume = volumes!.find(({ name }) => name === mounted!.name);
-    assert.equal(volume!.secret!.secretName, "orrery-limits");
-    assert.equal(volume!.secret!.optional, true, "who shares no limits has none");
+    const { secret } = volumes!.find(({ name }) => name === mounted!.name)!;
+    assert.equal(secret!.secretName, "orrery-limits");
+    assert.equal(secret!.optional, true, "who shares no limits has none");
   });
 
   it("leave memory enough for a million users, as the page on scaling has it", () => {
@@ -219,7 +211,7 @@ describe("the manifests for Kubernetes", () => {
     const peak = /^\| most memory during that reload .*\| ([\d.,]+) MB \|$/m.exec(page)![1]!.replace(",", "");
     const cache = Number(manifest("ConfigMap").data!.ORRERY_SEARCH_CACHE_BYTES);
     const most = Number(peak) * 1e6 + cache;
-    const { requests, limits } = manifest("Deployment").spec!.template.spec!.containers[0]!.resources!;
+    const { requests, limits } = podOf().containers[0]!.resources!;
     assert.ok(bytesOf(String(requests!.memory)) > most, `${requests!.memory} of ${most}`);
     assert.ok(bytesOf(String(limits!.memory)) >= 1.3 * bytesOf(String(requests!.memory)));
   });
@@ -246,8 +238,8 @@ describe("the manifests for Kubernetes", () => {
       ORRERY_ADMIN_TOKEN_FILE: data!.ORRERY_ADMIN_TOKEN_FILE!.replace("/srv/admin", admin),
     };
     const server = await served(start(["serve"], variables));
-    const pod = manifest("Deployment").spec!.template.spec!;
-    const { readinessProbe, livenessProbe } = pod.containers[0]!;
+    const pod = podOf();
+    const { readinessProbe, livenessProbe, lifecycle } = pod.containers[0]!;
     // Probes have no token and call the pod by its address.
     const paths = [readinessProbe!.httpGet!.path, livenessProbe!.httpGet!.path, "/metrics"];
     const replies = await Promise.all(paths.map((path) => get(`http://127.0.0.1:${adminPort}${path}`)));
@@ -259,16 +251,15 @@ describe("the manifests for Kubernetes", () => {
     assert.equal((await get(`${server.url}/stats`, { token })).status, 401);
     // Filled in by hand, as the manifest says: indented by four.
     const text = readFileSync(join(FOLDER, "secret/keys.yaml"), "utf8");
-    const [filled] = parse(
-      text.replace(/^ {4}\{"keys":\[\]\}$/m, readFileSync(made, "utf8").trimEnd().replaceAll(/^/gm, "    ")),
-    ) as unknown as { stringData: Record<string, string> }[];
-    mount(keys, filled!.stringData, "..2");
+    const indented = readFileSync(made, "utf8").trimEnd().replaceAll(/^/gm, "    ");
+    const [filled] = parse(text.replace(/^ {4}\{"keys":\[\]\}$/m, indented)) as unknown as Secret[];
+    mount(keys, filled!.stringData!, "..2");
     await untilReply(server, token, ({ status }) => status === 200, "the new keys to apply");
 
     // The process ends before SIGKILL. (Tests of the admin listener check that /readyz answers 503 meanwhile.)
     const began = performance.now();
     await server.stop();
-    const { seconds } = pod.containers[0]!.lifecycle!.preStop!.sleep!;
+    const { seconds } = lifecycle!.preStop!.sleep!;
     assert.ok(pod.terminationGracePeriodSeconds! > seconds + 10, "a server spends 10 s on requests at most");
     assertInTime(began, (pod.terminationGracePeriodSeconds! - seconds) * 1000, "the stop");
   });
@@ -276,7 +267,6 @@ describe("the manifests for Kubernetes", () => {
 
 const UNIT = join(ROOT, "deploy/orrery.service");
 const PUBLISH = join(ROOT, "deploy/orrery-export.service");
-const TIMER = join(ROOT, "deploy/orrery-export.timer");
 
 function analyze(...args: readonly string[]): string {
   const ran = spawnSync("systemd-analyze", args, { encoding: "utf8" });
@@ -284,15 +274,17 @@ function analyze(...args: readonly string[]): string {
   return ran.stdout + ran.stderr;
 }
 
-/** Asserts that systemd finds no fault in a unit, with the command of this checkout in it. */
-function assertClean(t: TestContext, from: string, name: string, run: string): void {
-  const unit = join(temporaryFolder(t), name);
+/** Asserts that systemd finds no fault in a unit, with the command of this checkout in it. @returns the unit's folder */
+function assertClean(t: TestContext, from: string, run: string): string {
+  const folder = temporaryFolder(t);
+  const unit = join(folder, basename(from));
   const command = join(ROOT, "bin/orrery.mjs");
   // Verification includes the existence of the command.
   const text = readFileSync(from, "utf8").replace("/usr/local/bin/orrery ", `${command} `);
   assert.ok(text.includes(`ExecStart=${command} ${run}`));
   writeFileSync(unit, text);
   assert.equal(analyze("verify", "--man=no", unit), "");
+  return folder;
 }
 
 function assertClosed(unit: string): void {
@@ -302,7 +294,7 @@ function assertClosed(unit: string): void {
 }
 
 describe("the systemd unit", { skip: need("systemd-analyze") }, () => {
-  it("is clean to systemd-analyze verify", (t) => assertClean(t, UNIT, "orrery.service", "serve"));
+  it("is clean to systemd-analyze verify", (t) => void assertClean(t, UNIT, "serve"));
 
   it("lets copies of a snapshot by URL be written where the setting says, and nothing else", () => {
     const text = readFileSync(UNIT, "utf8");
@@ -318,18 +310,10 @@ describe("the systemd unit", { skip: need("systemd-analyze") }, () => {
 });
 
 describe("the systemd unit for what brings data", { skip: need("systemd-analyze") }, () => {
-  it("is clean to systemd-analyze verify", (t) =>
-    assertClean(t, PUBLISH, "orrery-export.service", "export --out /var/lib/orrery/snapshot"));
-
-  it("is started by the timer, which is clean, too", (t) => {
-    const folder = temporaryFolder(t);
-    const service = readFileSync(PUBLISH, "utf8").replace(
-      "/usr/local/bin/orrery ",
-      `${join(ROOT, "bin/orrery.mjs")} `,
-    );
-    writeFileSync(join(folder, "orrery-export.service"), service);
+  it("is clean to systemd-analyze verify, and so is the timer that starts it", (t) => {
+    const folder = assertClean(t, PUBLISH, "export --out /var/lib/orrery/snapshot");
     const timer = join(folder, "orrery-export.timer");
-    cpSync(TIMER, timer);
+    cpSync(join(ROOT, "deploy/orrery-export.timer"), timer);
     assert.equal(analyze("verify", "--man=no", timer), "");
   });
 
@@ -338,9 +322,9 @@ describe("the systemd unit for what brings data", { skip: need("systemd-analyze"
     const out = /^ExecStart=.* --out (\S+)/m.exec(publish)![1]!;
     assert.ok(serve.includes(`\nEnvironment=ORRERY_SNAPSHOT=${out}\n`));
     for (const line of ["Group=orrery", "ProtectSystem=strict"])
-      for (const text of [publish, serve]) assert.ok(text.includes(`\n${line}\n`));
-    assert.match(publish, /^StateDirectory=orrery$/m);
-    assert.match(publish, /^UMask=0027$/m);
+      for (const text of [publish, serve]) assert.ok(text.includes(`\n${line}\n`), line);
+    for (const line of ["StateDirectory=orrery", "UMask=0027"])
+      assert.ok(publish.includes(`\n${line}\n`), line);
   });
 
   it("is exposed at most 2.0 to systemd-analyze security", () => assertClosed(PUBLISH));
@@ -352,16 +336,12 @@ const skip = isRoot ? need("chroot", "dpkg-query", "tar", "npm") : unavailable("
 const folder = temporaryFolder();
 
 describe("the container", { skip }, () => {
-  const started: ChildProcess[] = [];
   let image: Image;
   let port = 0;
 
   before(async () => {
     image = runContainerfile(folder, join(ROOT, "deploy/Containerfile"));
     port = await freePort();
-  });
-  after(() => {
-    for (const child of started) child.kill("SIGKILL");
   });
 
   const environment = (): Record<string, string> => ({
@@ -375,11 +355,17 @@ describe("the container", { skip }, () => {
     return spawnSync(program!, args, { encoding: "utf8", env: environment() });
   }
 
-  function start(...command: readonly string[]): ChildProcess {
+  function startIn(t: TestContext, ...command: readonly string[]): ChildProcess {
     const [program, ...args] = commandIn(image, [...image.entrypoint, ...command]);
     const child = spawn(program!, args, { env: environment(), stdio: "ignore" });
-    started.push(child);
+    t.after(() => child.kill("SIGKILL"));
     return child;
+  }
+
+  /** Asserts that it stops on SIGTERM, with status 0. */
+  async function assertStops(child: ChildProcess): Promise<void> {
+    child.kill("SIGTERM");
+    assert.deepEqual(await once(child, "exit"), [0, null]);
   }
 
   const isHealthy = (): boolean => run(...image.health).status === 0;
@@ -395,7 +381,7 @@ describe("the container", { skip }, () => {
     assert.notEqual(run("sh", "-c", "command -v curl wget").status, 0, "health needs no client");
   });
 
-  it("serves as its user, is healthy while it does, and stops on SIGTERM", async () => {
+  it("serves as its user, is healthy while it does, and stops on SIGTERM", async (t) => {
     cpSync(join(ROOT, "data/sample"), join(image.root, "srv/snapshot"), { recursive: true });
     const keys = writeKeys(join(image.root, "srv/keys/keys.json"), keyRecord(TOKEN));
     chmodSync(keys, 0o600);
@@ -403,8 +389,7 @@ describe("the container", { skip }, () => {
     chownSync(keys, uid!, gid!);
     assert.equal(isHealthy(), false, "nobody serves yet");
     // A missing counter server is no reason to refuse to start; a missing client of it would be.
-    const child = start(...image.command, "--shared-limits", "redis://127.0.0.1:1");
-    const exited = once(child, "exit");
+    const child = startIn(t, ...image.command, "--shared-limits", "redis://127.0.0.1:1");
     const url = `http://127.0.0.1:${port}/api/public/v1`;
     await until(async () => {
       assert.equal(child.exitCode, null);
@@ -414,16 +399,13 @@ describe("the container", { skip }, () => {
     assert.match(status, new RegExp(`^Uid:(\\s+${uid}){4}$`, "m"));
     assert.match(status, new RegExp(`^Groups:\\s+${gid}\\s*$`, "m"));
     assert.equal(isHealthy(), true);
-    child.kill("SIGTERM");
-    assert.deepEqual(await exited, [0, null]);
+    await assertStops(child);
     assert.equal(isHealthy(), false);
   });
 
-  it("shows the sample", async () => {
-    const child = start("demo");
-    const exited = once(child, "exit");
+  it("shows the sample", async (t) => {
+    const child = startIn(t, "demo");
     await until(isHealthy, "the demo");
-    child.kill("SIGTERM");
-    assert.deepEqual(await exited, [0, null]);
+    await assertStops(child);
   });
 });

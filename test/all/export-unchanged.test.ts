@@ -80,12 +80,9 @@ describe("tables of an earlier export", { skip: needPostgres() }, () => {
       for await (const chunk of lines) count += chunk.toString().split("\n").length - 1;
       return { lines: count };
     };
-    const from = readPostgresUrl(server.url(database), {});
-    const made = await copyTables(
-      from,
-      { queries, visibleOnly: false, take, marks },
-      new AbortController().signal,
-    );
+    const { signal } = new AbortController();
+    const options = { queries, visibleOnly: false, take, marks };
+    const made = await copyTables(readPostgresUrl(server.url(database), {}), options, signal);
     return { marks: made, copied };
   }
 
@@ -97,8 +94,10 @@ describe("tables of an earlier export", { skip: needPostgres() }, () => {
       ({ marks } = await next(database, new Map()));
       return marks.size > 0;
     }, "marks");
-    const expected = TABLES.filter((table) => table !== except);
-    assert.deepEqual(Array.from(marks.keys()), expected);
+    assert.deepEqual(
+      [...marks.keys()],
+      TABLES.filter((table) => table !== except),
+    );
     return marks;
   }
 
@@ -116,7 +115,7 @@ describe("tables of an earlier export", { skip: needPostgres() }, () => {
   for (const [what, sql, table] of NEVER) {
     it(`are not marked: one with ${what}`, async () => {
       const database = await makeDatabase();
-      for (const statement of sql.split("; ")) await server.run(statement, database);
+      await server.run(sql, database);
       assert.deepEqual((await next(database, await markAll(database, table))).copied, [table]);
     });
   }
@@ -124,13 +123,11 @@ describe("tables of an earlier export", { skip: needPostgres() }, () => {
   it("are copied again after a transaction that was open, a restart, or with another query", async () => {
     const database = await makeDatabase();
     const client = await server.connect(database);
-    await client.query("BEGIN");
-    await client.query(USER);
+    await client.query(`BEGIN; ${USER}`);
     const marks = await markAll(database);
     await client.query("COMMIT");
     await client.end();
-    const later = await next(database, marks);
-    assert.deepEqual(later.copied, ["users"]);
+    assert.deepEqual((await next(database, marks)).copied, ["users"]);
     const queries = { ...DEFAULT_QUERIES, worlds: `${DEFAULT_QUERIES.worlds} WHERE true` };
     assert.deepEqual((await next(database, marks, queries)).copied, ["users", "worlds"]);
     await server.stop();
@@ -142,18 +139,14 @@ describe("tables of an earlier export", { skip: needPostgres() }, () => {
     const database = await makeDatabase();
     const other = `${database}_other`;
     const out = join(temporaryFolder(t), "out");
-    const options = {
-      queries: DEFAULT_QUERIES,
-      out,
-      gzip: false,
-      signal: new AbortController().signal,
-    };
     /** Exports once. @returns the steps of copies, and the names of marked tables */
     const exportFrom = async (name: string) => {
       const copied = new Set<string>();
       const onProgress = (step: string): void => void (/^copying/.test(step) && copied.add(step.slice(8)));
       const from = readPostgresUrl(server.url(name), {});
-      const { isNew, note, visible } = await exportOnce({ ...options, from, onProgress });
+      const { signal } = new AbortController();
+      const options = { from, queries: DEFAULT_QUERIES, out, gzip: false, signal, onProgress };
+      const { isNew, note, visible } = await exportOnce(options);
       return { copied: [...copied], isNew, visible, marked: note && [...note.marks.keys()] };
     };
     const untilMarked = () =>
@@ -170,34 +163,26 @@ describe("tables of an earlier export", { skip: needPostgres() }, () => {
        INSERT INTO instances SELECT gen_random_uuid(), world_id, true, true, '2030-01-01' FROM instances LIMIT 1`,
       database,
     );
-    const first = await exportFrom(database);
-    assert.deepEqual(
-      [first.copied, first.isNew, first.marked],
-      [["instances"], true, ["users", "worlds", "world-stats"]],
-    );
+    const visible = `40 users, 10 worlds, ${before + 1} instances visible`;
+    const marked = ["users", "worlds", "world-stats"];
+    assert.deepEqual(await exportFrom(database), { copied: ["instances"], isNew: true, visible, marked });
     assert.equal(count(), before + 1);
-    assert.equal(first.visible, `40 users, 10 worlds, ${before + 1} instances visible`);
     await server.run("DELETE FROM instances WHERE created_at = '2030-01-01'", database);
     assert.deepEqual((await exportFrom(database)).copied, ["instances"]);
     assert.equal(count(), before);
     await untilMarked();
     // Hidden worlds hide instances, whose own table did not change.
     await server.run("UPDATE worlds SET is_public = false", database);
-    assert.match(
-      (await exportFrom(database)).visible,
-      /^40 users, 0 of 10 worlds, 0 of \d instances visible: WARNING/,
-    );
+    const hidden = await exportFrom(database);
+    assert.match(hidden.visible, /^40 users, 0 of 10 worlds, 0 of \d instances visible: WARNING/);
     await server.run("UPDATE worlds SET is_public = true", database);
     await untilMarked();
     // Changed statistics and instances are checked without the worlds, as strictly.
     for (const table of ["world_stats", "instances"]) {
       await server.run(`ALTER TABLE ${table} DROP CONSTRAINT ${table}_pkey CASCADE`, database);
       await server.run(`INSERT INTO ${table} SELECT * FROM ${table} LIMIT 1`, database);
-      await assert.rejects(
-        exportFrom(database),
-        /id \S+: (id|worldId): .*(twice|duplicate|already|more than once)/i,
-        table,
-      );
+      const twice = /id \S+: (id|worldId): .*(twice|duplicate|already|more than once)/i;
+      await assert.rejects(exportFrom(database), twice, table);
       await server.run(`DELETE FROM ${table} a USING ${table} b WHERE a.ctid > b.ctid AND a = b`, database);
     }
     await untilMarked();

@@ -28,13 +28,14 @@ describe("a first load", () => {
   /** The places of several loads, one after the other. */
   async function placesOf(...folders: string[]): Promise<string[]> {
     const places: string[] = [];
-    const loader =
-      (place: string): Loader =>
-      async () => {
-        places.push(place);
-        return { ok: false, problems: [], fingerprint: undefined };
-      };
-    const load = createFirstLoader(loader("thread"), async () => loader("here"));
+    const loadIn = async (place: string): ReturnType<Loader> => {
+      places.push(place);
+      return { ok: false, problems: [], fingerprint: undefined };
+    };
+    const load = createFirstLoader(
+      () => loadIn("thread"),
+      async () => () => loadIn("here"),
+    );
     // Later loads have a generation to use again; the fake loaders do not look at it.
     let previous: Serving | undefined;
     for (const each of folders) {
@@ -53,10 +54,9 @@ describe("a first load", () => {
     await generateSnapshot({ ...ROWS, out: large, seed: 5 });
     truncateSync(join(large, "users.ndjson"), 8 * 1_048_576);
     assert.deepEqual(await placesOf(large, first), ["thread", "thread"]);
-    assert.deepEqual(await placesOf(compressed), ["thread"]);
-    mkdirSync(join(folder, "empty"));
-    assert.deepEqual(await placesOf(join(folder, "empty")), ["thread"]);
-    assert.deepEqual(await placesOf(join(folder, "missing")), ["thread"]);
+    const [empty, missing] = [join(folder, "empty"), join(folder, "missing")];
+    mkdirSync(empty);
+    for (const one of [compressed, empty, missing]) assert.deepEqual(await placesOf(one), ["thread"], one);
   });
 });
 

@@ -37,12 +37,7 @@ const LIMIT = 300;
 /** Most requests that were counted at a replica that was killed or stopped, and again at another. */
 const TENTH = LIMIT / 10;
 
-interface Front {
-  readonly name: string;
-  readonly balancer: RunningProxy;
-  readonly callers: Callers;
-  readonly crawlers: Crawlers;
-}
+type Front = { name: string; balancer: RunningProxy; callers: Callers; crawlers: Crawlers };
 
 const folder = temporaryFolder();
 const skip = need("nginx", "haproxy", "openssl", PROGRAM);
@@ -50,17 +45,15 @@ const skip = need("nginx", "haproxy", "openssl", PROGRAM);
 describe("three replicas behind nginx and HAProxy", { skip }, () => {
   let replicas: Replica[];
   let counting: Redis;
-  let ways: Way[];
+  const ways: Way[] = [];
   const fronts: Front[] = [];
   const agents = [keepAlive(3), new AgentByTls({ keepAlive: true, maxSockets: 2 })] as const;
 
   before(async () => {
     counting = await startRedis();
     const snapshot = writeNumbered(join(folder, "snapshot-1"), 1);
-    const tokens = Object.keys(BALANCERS).flatMap((name) => [
-      ...tokensOf(name, 8),
-      ...tokensOf(`${name}-crawler`, 2),
-    ]);
+    const names = Object.keys(BALANCERS);
+    const tokens = names.flatMap((name) => [...tokensOf(name, 8), ...tokensOf(`${name}-crawler`, 2)]);
     // A window that does not end during the test, since another window would give keys their limit again.
     const limits = ["--replicas", "3", "--rate-window", String(2 ** 28), "--shared-limits", counting.url];
     replicas = await Promise.all(
@@ -83,18 +76,14 @@ describe("three replicas behind nginx and HAProxy", { skip }, () => {
       fronts.push({ name, balancer, callers, crawlers });
     }
     const [agent, agentByTls] = agents;
-    ways = [
-      ...replicas.map(({ name, port }) => ({
-        name: `replica ${name}`,
-        ask: (token: string) => get(`http://127.0.0.1:${port}/api/public/v1/stats`, { token, agent }),
-        mayFail: true,
-      })),
-      ...fronts.map(({ name, balancer }) => ({
-        name,
-        ask: (token: string) => ask(balancer.port, "/stats", token, { agent: agentByTls }),
-        mayFail: false,
-      })),
-    ];
+    for (const { name, port } of replicas) {
+      const url = `http://127.0.0.1:${port}/api/public/v1/stats`;
+      ways.push({ name: `replica ${name}`, ask: (token) => get(url, { token, agent }), mayFail: true });
+    }
+    for (const { name, balancer } of fronts) {
+      const askIt = (token: string) => ask(balancer.port, "/stats", token, { agent: agentByTls });
+      ways.push({ name, ask: askIt, mayFail: false });
+    }
     await Promise.all(fronts.map(({ callers }) => callers.settle()));
     for (const { callers } of fronts) callers.take();
   });
@@ -110,9 +99,7 @@ describe("three replicas behind nginx and HAProxy", { skip }, () => {
       const { logs } = replica.server();
       return logs("limits-away").length > logs("limits-back").length;
     });
-  async function toEachClient(): Promise<void> {
-    await Promise.all(fronts.map(({ callers }) => callers.some()));
-  }
+  const toEachClient = () => Promise.all(fronts.map(({ callers }) => callers.some()));
   let done = 0;
 
   /**
@@ -121,7 +108,7 @@ describe("three replicas behind nginx and HAProxy", { skip }, () => {
    *
    * @param lost requests below the limit that may be lost, besides three per cent
    */
-  async function during(act: () => Promise<void>, lost = 0): Promise<Seen[]> {
+  async function during(act: () => Promise<unknown>, lost = 0): Promise<Seen[]> {
     const client = greedy(greedyTokens[done++]!, ways);
     const lossesBefore = losses();
     await client.ask(LIMIT / 3);
@@ -150,14 +137,17 @@ describe("three replicas behind nginx and HAProxy", { skip }, () => {
     return fronts.map(({ callers }) => callers.take());
   }
 
-  /** Asserts that clients at most waited. */
-  function unnoticed(seen: readonly Seen[]): void {
+  /** Asserts that clients at most waited; see {@link during}. */
+  async function unnoticed(...what: Parameters<typeof during>): Promise<void> {
+    assertNothingSeen(await during(...what));
+  }
+  function assertNothingSeen(seen: readonly Seen[]): void {
     for (const { statuses, broken } of seen)
       assert.deepEqual({ statuses: [...statuses], broken }, { statuses: [200], broken: [] });
   }
 
   it("when all is well", async () => {
-    unnoticed(await during(toEachClient));
+    await unnoticed(toEachClient);
   });
 
   it("kill -9 of each", async () => {
@@ -169,33 +159,28 @@ describe("three replicas behind nginx and HAProxy", { skip }, () => {
       }, TENTH);
       // A reply in transit may break when its server is killed; no other may.
       for (const { broken } of seen) assert.ok(broken.splice(0).length <= 8);
-      unnoticed(seen);
+      assertNothingSeen(seen);
     }
   });
 
   it("a rolling restart by SIGTERM", async () => {
     for (const replica of replicas) {
-      const seen = await during(async () => {
+      await unnoticed(async () => {
         await replica.server().stop();
         await toEachClient();
         await replica.start();
       });
-      unnoticed(seen);
     }
   });
 
   it("one that hangs", async () => {
     const { child } = replicas[0]!.server();
-    const seen = await during(
-      async () => {
-        child.kill("SIGSTOP");
-        await toEachClient();
-        child.kill("SIGCONT");
-      },
-      // Both replicas counted the requests that were repeated at another.
-      TENTH,
-    );
-    unnoticed(seen);
+    // Both replicas counted the requests that were repeated at another.
+    await unnoticed(async () => {
+      child.kill("SIGSTOP");
+      await toEachClient();
+      child.kill("SIGCONT");
+    }, TENTH);
   });
 
   it("a bad snapshot", async () => {
@@ -203,27 +188,25 @@ describe("three replicas behind nginx and HAProxy", { skip }, () => {
     writeFileSync(join(bad, "worlds.ndjson"), "{");
     const [replica] = replicas as [Replica];
     const { generation } = await replica.readiness();
-    const seen = await during(async () => {
+    await unnoticed(async () => {
       replica.publish(bad);
       await replica.server().logged("snapshot-refused");
     });
-    unnoticed(seen);
     assert.equal((await replica.readiness()).generation, generation, "it goes on with what it has");
   });
 
   it("the server that counts is killed, and comes back empty", async () => {
-    const seen = await during(async () => {
+    await unnoticed(async () => {
       counting.signal("SIGKILL");
       await Promise.all(replicas.map((replica) => replica.server().logged("limits-away")));
       await toEachClient();
       await counting.restart();
     });
-    unnoticed(seen);
   });
 
   it("a new snapshot, for one after another", async () => {
     const next = writeNumbered(join(folder, "snapshot-2"), 2);
-    const seen = await during(async () => {
+    await unnoticed(async () => {
       for (const replica of replicas) {
         const { generation } = await replica.readiness();
         replica.publish(next);
@@ -232,6 +215,5 @@ describe("three replicas behind nginx and HAProxy", { skip }, () => {
         await toEachClient();
       }
     });
-    unnoticed(seen);
   });
 });

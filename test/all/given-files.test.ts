@@ -43,15 +43,10 @@ for (const [what, put] of Object.entries(NO_FILES)) {
     await server.logged("snapshot-loaded", 2);
     assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
     assert.equal(server.logs("keys-refused").length, 1, "logged once");
-    const began = performance.now();
-    server.child.kill("SIGTERM");
-    assert.deepEqual(await server.ended, { status: 0, signal: null });
-    assert.ok(performance.now() - began < 10_000);
+    await server.stop();
 
-    assertFailed(
-      await run(["keys", "list", "--keys", keys]),
-      /^orrery: \S+keys\.json: is not a regular file\n$/,
-    );
+    const listed = await run(["keys", "list", "--keys", keys]);
+    assertFailed(listed, /^orrery: \S+keys\.json: is not a regular file\n$/);
   });
 }
 
@@ -60,7 +55,6 @@ test("keys in a pipe are read again when they are a file", async (t) => {
   const server = await serve(snapshot, keys);
   putPipe(keys);
   await server.logged("keys-refused");
-  rmSync(keys);
   writeKeys(keys, keyRecord(TOKEN), keyRecord("svc_sk_second"));
   await server.logged("keys-loaded", 2);
   await server.stop();

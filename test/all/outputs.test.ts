@@ -9,16 +9,16 @@ import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { within } from "../support/patience.ts";
 import { place, TOKEN } from "../support/place.ts";
-import { get, jsonLines, residentBytes, start, textOf, until } from "../support/process.ts";
+import { get, jsonLines, residentBytes, runWell, start, textOf, until } from "../support/process.ts";
 import { COMMAND } from "../support/program.ts";
 import { dial, requestHead } from "../support/raw.ts";
 
 type Output = "pipe" | number;
 
-const urlFrom = async (text: () => string): Promise<string> =>
-  (await until(() => /listening on (\S+)|"url":"([^"]+)"/.exec(text()), "the listening line"))
-    .slice(1)
-    .join("");
+async function urlFrom(text: () => string): Promise<string> {
+  const line = await until(() => /(?:listening on |"url":")([^\s"]+)/.exec(text()), "the listening line");
+  return line[1]!;
+}
 
 /** Starts a process whose outputs are not read yet. */
 function launch(
@@ -47,6 +47,12 @@ function launch(
 const serving = ({ snapshot, keys }: ReturnType<typeof place>): string[] => [
   ...["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0", "--access-log"],
 ];
+
+/** Starts it on a terminal of its own. */
+function startOnTerminal(args: readonly string[], format: string, ...redirection: string[]) {
+  const words = [...COMMAND, ...args, "--log-format", format].map((word) => `'${word}'`);
+  return start([[...words, ...redirection].join(" "), "/dev/null"], {}, ["script", "-qfec"]);
+}
 
 /** Requests a missing path many times on one connection. */
 async function flood(url: string, times: number): Promise<void> {
@@ -110,9 +116,8 @@ describe("outputs", { concurrency: 2 }, () => {
 
   test("a reader of the log that goes away is not noticed", async (t) => {
     const server = launch(serving(place(t)));
-    const url = await urlFrom(server.reading("stdout"));
     server.child.stderr!.destroy();
-    await askSome(url);
+    await askSome(await urlFrom(server.reading("stdout")));
     await server.stop();
   });
 
@@ -121,8 +126,7 @@ describe("outputs", { concurrency: 2 }, () => {
   }, async (t) => {
     const here = place(t);
     for (const format of ["auto", "json"]) {
-      const command = [...COMMAND, ...serving(here), "--log-format", format].map((word) => `'${word}'`);
-      const { ended, stdout: text } = start([command.join(" "), "/dev/null"], {}, ["script", "-qfec"]);
+      const { ended, stdout: text } = startOnTerminal(serving(here), format);
       await askSome(await urlFrom(text));
       const line = format === "auto" ? /INFO {2}request pid=(\d+)/ : /"pid":(\d+),"event":"request"/;
       const [pid] = (await until(() => line.exec(text()), `a line: ${format}`)).slice(1).filter(Boolean);
@@ -137,16 +141,12 @@ describe("outputs", { concurrency: 2 }, () => {
   }, async (t) => {
     const { folder, keys } = place(t);
     const snapshot = join(folder, "large");
-    await within(
-      start(["generate", "--out", snapshot, "--users", "100000", "--worlds", "30000"]).ended,
-      "the snapshot",
-    );
+    await runWell(["generate", "--out", snapshot, "--users", "100000", "--worlds", "30000"]);
     for (const format of ["json", "pretty"]) {
-      const args = [...serving({ folder, snapshot, keys }), "--log-format", format];
-      const command = [...COMMAND, ...args].map((word) => `'${word}'`).join(" ");
       const log = join(folder, format);
       // Standard error alone is the terminal.
-      const { ended, stdout: text } = start(["-qfec", `${command} >'${log}'`, "/dev/null"], {}, ["script"]);
+      const args = serving({ folder, snapshot, keys });
+      const { ended, stdout: text } = startOnTerminal(args, format, `>'${log}'`);
       await until(() => existsSync(log) && readFileSync(log, "utf8") !== "", "the listening line");
       const pid = /pid"?[=:](\d+)/.exec(text())!;
       process.kill(Number(pid[1]), "SIGTERM");

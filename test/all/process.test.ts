@@ -5,6 +5,7 @@ import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { id, snapshotFiles, user, withManifest, writeFiles } from "../support/folders.ts";
+import { lines } from "../support/loaded.ts";
 import { assertInTime } from "../support/patience.ts";
 import { keyRecord, place, replace, TOKEN, writeKeys } from "../support/place.ts";
 import {
@@ -12,7 +13,6 @@ import {
   get,
   LISTENING,
   type LogLine,
-  type Served,
   serve,
   startClients,
   until,
@@ -31,76 +31,64 @@ describe("processes", { concurrency: 4 }, () => {
     await server.logged("keys-unchanged");
     await server.stop();
     assert.equal(server.stdout().replace(LISTENING, ""), "");
-    const lines = server.logs();
-    for (const line of lines) {
+    const logged = server.logs();
+    for (const line of logged) {
       assert.ok(["info", "warn", "error"].includes(String(line.level)), String(line.level));
       assert.ok(Math.abs(Date.parse(String(line.time)) - Date.now()) < 60_000);
       assert.deepEqual([line.pid, typeof line.msg], [server.child.pid, "string"]);
     }
+    const events = logged.map(({ event }) => event).sort();
     const expected =
       "keys-loaded keys-unchanged listening snapshot-loaded snapshot-unchanged stopped stopping";
-    assert.equal(
-      lines
-        .map(({ event }) => event)
-        .sort()
-        .join(" "),
-      expected,
-    );
+    assert.equal(events.join(" "), expected);
     assert.equal(server.logs("listening")[0]!.url, server.url);
   });
 
   test("a changed snapshot is served by itself; a bad one changes nothing; the log says why", async (t) => {
     const { snapshot, keys } = place(t);
-    const put = (files: ReadonlyMap<string, Buffer>): void => {
+    const put = (users: number, generation: string): void => {
+      const rows = [user(1), user(2), user(3)].slice(0, users);
+      const files = withManifest(snapshotFiles({ "users.ndjson": rows }), generation);
       for (const [name, bytes] of files) replace(join(snapshot, name), bytes);
     };
-    const usersOf = async (server: Served): Promise<unknown> =>
-      JSON.parse((await get(`${server.url}/stats`, { token: TOKEN })).text).data.totalUsers;
-    put(withManifest(snapshotFiles(), "gen-1"));
+    put(1, "gen-1");
     const server = await serve(snapshot, keys, ["--watch", "0.2"]);
     assert.equal(server.generation, "gen-1");
+    const assertServed = async (users: number, generation: string): Promise<void> => {
+      const reply = await get(`${server.url}/stats`, { token: TOKEN });
+      assert.deepEqual([JSON.parse(reply.text).data.totalUsers, generationOf(reply)], [users, generation]);
+    };
 
-    const second = snapshotFiles({ "users.ndjson": [user(1), user(2)] });
-    put(withManifest(second, "gen-2"));
+    put(2, "gen-2");
     await untilReply(server, TOKEN, (r) => generationOf(r) === "gen-2", "the second generation");
-    assert.equal(await usersOf(server), 2);
-    const loaded = await server.logged("snapshot-loaded", 2);
-    assert.equal(loaded.generation, "gen-2");
+    await assertServed(2, "gen-2");
+    assert.equal((await server.logged("snapshot-loaded", 2)).generation, "gen-2");
 
     // The files are replaced one after the other; states in between may be refused, and reported late.
+    const isFor = (reason: RegExp) => (line: LogLine) => reason.test((line.problems as string[]).join("|"));
     const refusedFor = (reason: RegExp): Promise<LogLine> =>
-      until(
-        () =>
-          server.logs("snapshot-refused").find((line) => reason.test((line.problems as string[]).join("|"))),
-        `a refusal for ${reason} in:\n${server.stderr()}`,
-      );
-    replace(
-      join(snapshot, "users.ndjson"),
-      `${JSON.stringify(user(1, { email: "canary-2" }))}\n{"id":"canary-3"\n${JSON.stringify(user(2, { createdAt: "soon", displayName: "canary-4" }))}\n`,
-    );
-    const refused = await refusedFor(/^users\.ndjson:2: /);
+      until(() => server.logs("snapshot-refused").find(isFor(reason)), `${reason} in:\n${server.stderr()}`);
+    const broken = user(2, { createdAt: "soon", displayName: "canary-4" });
+    const rows = lines(user(1, { email: "canary-2" }), '{"id":"canary-3"', broken);
+    replace(join(snapshot, "users.ndjson"), rows);
+    const refused = await refusedFor(/^users\.ndjson:2: [^|]*\|users\.ndjson:3: createdAt: [^|]*"soon"/);
     assert.deepEqual([refused.level, refused.serving], ["error", "gen-2"]);
-    const problems = refused.problems as string[];
-    assert.match(problems[0]!, /^users\.ndjson:2: /);
-    assert.match(problems[1]!, /^users\.ndjson:3: createdAt: .*"soon"/);
     assert.doesNotMatch(server.stderr(), /canary/);
-    assert.equal(await usersOf(server), 2);
+    await assertServed(2, "gen-2");
 
     // The same name with other contents.
-    put(withManifest(snapshotFiles({ "users.ndjson": [user(1), user(2), user(3)] }), "gen-2"));
+    put(3, "gen-2");
     await refusedFor(/^manifest\.json: generation: [^|]*"gen-2"[^|]*$/);
-    assert.equal(await usersOf(server), 2);
-    const reply = await get(`${server.url}/stats`, { token: TOKEN });
-    assert.equal(generationOf(reply), "gen-2");
+    await assertServed(2, "gen-2");
 
     // The whole folder is removed, and comes back.
     renameSync(snapshot, `${snapshot}.away`);
     await refusedFor(/directory does not exist/);
-    assert.equal(await usersOf(server), 2);
+    await assertServed(2, "gen-2");
     writeFiles(`${snapshot}.away`, withManifest(snapshotFiles({ "users.ndjson": [] }), "gen-3"));
     renameSync(`${snapshot}.away`, snapshot);
     await untilReply(server, TOKEN, (r) => generationOf(r) === "gen-3", "the third generation");
-    assert.equal(await usersOf(server), 0);
+    await assertServed(0, "gen-3");
     await server.stop();
   });
 
@@ -128,10 +116,8 @@ describe("processes", { concurrency: 4 }, () => {
       const longest = await keepChanging();
       isShown = events() === before;
       assert.ok(isShown || (longest > 800 && attempt < 5), `read, with no change for ${longest} ms at most`);
-      await until(
-        async () => (await get(`${server.url}/users/${id("a", n)}`, { token: TOKEN })).status === 200,
-        "the last of them",
-      );
+      const last = `${server.url}/users/${id("a", n)}`;
+      await until(async () => (await get(last, { token: TOKEN })).status === 200, "the last of them");
     }
     await server.stop();
   });

@@ -1,7 +1,7 @@
 /** One process from a database to the API: `serve --snapshot postgres://…`. */
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
@@ -12,58 +12,46 @@ import { temporaryFolder } from "../support/folders.ts";
 import { assertInTime } from "../support/patience.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort, listen } from "../support/ports.ts";
-import { get, jsonLines, type Program, start, until } from "../support/process.ts";
+import { get, jsonLines, type Program, run, start, until } from "../support/process.ts";
 import { COMMAND, ROOT } from "../support/program.ts";
 import { needPostgres, type Postgres, startPostgres } from "./support/postgres.ts";
 import { fill, smallDisk } from "./support/small-disk.ts";
 
-const skip = needPostgres();
-const SCHEMA = `
-  CREATE TABLE users (id uuid, display_name text, user_icon_url text, created_at timestamptz);
-  CREATE TABLE worlds (id uuid, name text, description text, owner_id uuid, is_public boolean, status text, created_at timestamptz, updated_at timestamptz);
-  CREATE TABLE world_stats (world_id uuid, total_visits bigint, unique_visitors bigint, visits_last_7_days bigint, visits_last_30_days bigint);
-  CREATE TABLE instances (id uuid, world_id uuid, is_public boolean, is_active boolean, created_at timestamptz);
-  INSERT INTO users VALUES (gen_random_uuid(), 'Ada', NULL, now());`;
-
 const PASSWORD = "right4711";
 
-/** The children of a process, by their command lines. */
-function childrenOf(pid: number): string[] {
-  const out = execFileSync("ps", ["-eo", "pid=,ppid=,args="], { encoding: "utf8" });
-  return out.split("\n").filter((line) => line.trim().split(/\s+/)[1] === String(pid));
+interface Status {
+  readonly problems: readonly { kind: string; message: string }[];
+  readonly generation: { readonly ageSeconds: number };
+  readonly rounds: Readonly<Record<string, string | number>>;
 }
 
-/** Waits for the end of a process. */
-async function untilGone(id: number): Promise<void> {
-  await until(() => {
-    try {
-      process.kill(id, 0);
-      return false;
-    } catch {
-      return true;
-    }
-  }, "the end of the process");
+/** Waits for a process of a round. */
+function childOf({ child }: Program): Promise<{ id: number; line: string }> {
+  return until(() => {
+    const ps = spawnSync("ps", ["--ppid", String(child.pid), "-o", "pid=,args="], { encoding: "utf8" });
+    const id = Number.parseInt(ps.stdout, 10);
+    return id > 0 ? { id, line: ps.stdout } : undefined;
+  }, "a round");
 }
 
-const urlOf = (program: Program): string | undefined => /listening on (http\S+) /.exec(program.stdout())?.[1];
+const untilGone = (id: number): Promise<unknown> =>
+  until(() => !existsSync(`/proc/${id}`), "the end of the process");
 
-async function totalUsers(url: string): Promise<number> {
-  const { text } = await get(`${url}/stats`, { token: TOKEN });
-  return (JSON.parse(text) as { data: { totalUsers: number } }).data.totalUsers;
-}
-
-describe("rounds of a server", { skip, concurrency: 1 }, () => {
+describe("rounds of a server", { skip: needPostgres(), concurrency: 1 }, () => {
   let postgres: Postgres;
   before(async () => {
     const access =
       "local all all trust\nhost all reader 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
     postgres = await startPostgres("", access);
-    await postgres.run("CREATE DATABASE live");
-    await postgres.run(SCHEMA, "live");
+    await postgres.makeDatabase("live");
+    await addUser("Ada");
     await postgres.run(`CREATE ROLE reader LOGIN PASSWORD '${PASSWORD}'; GRANT pg_read_all_data TO reader;
       ALTER ROLE reader SET lock_timeout = '300ms'`);
   });
   after(() => postgres?.stop());
+
+  const addUser = (name: string): Promise<void> =>
+    postgres.run(`INSERT INTO users VALUES (gen_random_uuid(), '${name}', NULL, now())`, "live");
 
   /** Starts the server over the database. */
   async function open(
@@ -76,38 +64,39 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
     const keys = writeKeys(join(temporaryFolder(t), "keys.json"), keyRecord(TOKEN, { limit: 1_000_000 }));
     const adminPort = await freePort();
     const args = [
-      "serve",
-      "--snapshot",
-      url,
-      "--keys",
-      keys,
-      "--cache",
-      cache,
-      "--port",
-      "0",
-      "--every",
-      "0.3",
-      "--watch",
-      "0.2",
+      ...["serve", "--snapshot", url, "--keys", keys, "--cache", cache, "--port", "0", "--every", "0.3"],
+      ...["--watch", "0.2", "--admin", String(adminPort), ...more],
     ];
-    const program = start([...args, "--admin", String(adminPort), ...more], {}, COMMAND, { cwd });
-    const status = async (): Promise<{ problems: { kind: string; message: string }[] }> =>
+    const program = start(args, {}, COMMAND, { cwd });
+    const soon = <T>(check: () => T | Promise<T>) => until(check, program.stderr, 20_000);
+    const status = async (): Promise<Status> =>
       JSON.parse((await get(`http://127.0.0.1:${adminPort}/status`)).text);
-    return { program, args, adminPort, status };
+    return {
+      program,
+      admin: `http://127.0.0.1:${adminPort}`,
+      status,
+      /** The problem with rounds, if there is one. */
+      problem: async () => (await status()).problems.find(({ kind }) => kind === "round-failed")?.message,
+      lines: (event: string) => jsonLines(program.stderr()).filter((line) => line.event === event),
+      soon,
+      /** Waits until it serves. @returns what asks for the number of users */
+      async serving(): Promise<() => Promise<number>> {
+        const [, api] = await soon(() => /listening on (http\S+) /.exec(program.stdout()));
+        return async () => JSON.parse((await get(`${api}/stats`, { token: TOKEN })).text).data.totalUsers;
+      },
+    };
   }
 
   it("serves the database, follows it, shows no password, and leaves no process", async (t) => {
     const secret = new URL(postgres.url("live"));
     secret.password = "canary4711";
-    const { program, status } = await open(t, [], secret.href);
-    const url = await until(() => urlOf(program), "the first answer", 20_000);
-    assert.equal(await totalUsers(url), 1);
-    await postgres.run("INSERT INTO users VALUES (gen_random_uuid(), 'Bob', NULL, now())", "live");
-    await until(async () => (await totalUsers(url)) === 2, "the second user");
-    const childNow = async (): Promise<string> =>
-      await until(() => childrenOf(program.child.pid!)[0], "a round");
-    const line = await childNow();
-    const done = jsonLines(program.stderr()).find(({ event }) => event === "round-done");
+    const { program, status, lines, serving } = await open(t, [], secret.href);
+    const users = await serving();
+    assert.equal(await users(), 1);
+    await addUser("Bob");
+    await until(async () => (await users()) === 2, "the second user");
+    const { line } = await childOf(program);
+    const [done] = lines("round-done");
     assert.match(String(done!.details), /rows, \d+ bytes, 1 users, 0 worlds, 0 instances visible/);
     const own = execFileSync("ps", ["-o", "args=", "-p", String(program.child.pid)], { encoding: "utf8" });
     assert.equal(own, "orrery serve\n");
@@ -120,174 +109,147 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
       const { rows } = await locker.query("SELECT 1 FROM pg_locks WHERE NOT granted");
       return rows.length > 0;
     }, "a round that waits");
-    const child = Number((await childNow()).trim().split(/\s+/)[0]);
-    program.child.kill("SIGKILL");
-    await program.ended;
-    await untilGone(child);
+    const { id } = await childOf(program);
+    await program.kill();
+    await untilGone(id);
     await locker.end();
   });
 
   it("goes on with rounds when the folder of the start is deleted", async (t) => {
     const cwd = temporaryFolder(t);
-    const { program } = await open(t, ["--similar", "off"], undefined, undefined, cwd);
-    await until(() => urlOf(program), "the first answer", 20_000);
-    const rounds = (): number =>
-      jsonLines(program.stderr()).filter(({ event }) => event === "round-done").length;
+    const { program, lines, serving } = await open(t, ["--similar", "off"], undefined, undefined, cwd);
+    await serving();
     rmSync(cwd, { recursive: true });
-    const before = rounds();
+    const before = lines("round-done").length;
     // One that was starting may fail; the next ones do not.
-    await until(() => rounds() > before + 1, program.stderr);
+    await until(() => lines("round-done").length > before + 1, program.stderr);
     await program.stop();
   });
 
   it("starts a round at once on POST /reload and on SIGHUP", async (t) => {
-    const { program, adminPort } = await open(t, ["--every", "3600", "--watch", "3600"]);
-    const url = await until(() => urlOf(program), "the first answer", 20_000);
-    const users = await totalUsers(url);
-    const add = () =>
-      postgres.run("INSERT INTO users VALUES (gen_random_uuid(), 'Flo', NULL, now())", "live");
-    await add();
-    const reply = await fetch(`http://127.0.0.1:${adminPort}/reload`, {
-      method: "POST",
-      headers: { "X-Orrery-Admin": "1" },
-    });
+    const { program, admin, serving } = await open(t, ["--every", "3600", "--watch", "3600"]);
+    const users = await serving();
+    const before = await users();
+    await addUser("Flo");
+    const reply = await fetch(`${admin}/reload`, { method: "POST", headers: { "X-Orrery-Admin": "1" } });
     assert.match(await reply.text(), /"result":"loaded"/);
-    assert.equal(await totalUsers(url), users + 1);
-    await add();
+    assert.equal(await users(), before + 1);
+    await addUser("Flo");
     program.child.kill("SIGHUP");
-    await until(async () => (await totalUsers(url)) === users + 2, "the other user");
-    await program.stop("SIGTERM");
+    await until(async () => (await users()) === before + 2, "the other user");
+    await program.stop();
   });
 
   it("fails without progress for 30 s, counts the age from the last success, and ends a stopped process", {
     timeout: 120_000,
   }, async (t) => {
-    const { program, status } = await open(t);
-    const url = await until(() => urlOf(program), "the first answer", 20_000);
-    const child = await until(() => childrenOf(program.child.pid!)[0], "a round");
-    const id = Number(child.trim().split(/\s+/)[0]);
+    const { program, status, lines, soon, serving } = await open(t);
+    const users = await serving();
+    const { id } = await childOf(program);
     process.kill(id, "SIGSTOP");
-    const ageOf = async (): Promise<number> =>
-      ((await status()) as unknown as { generation: { ageSeconds: number } }).generation.ageSeconds;
+    const ageOf = async (): Promise<number> => (await status()).generation.ageSeconds;
     await sleep(10_000);
     assert.ok((await ageOf()) > 8, `${await ageOf()} s`);
-    const failed = await until(
-      () => jsonLines(program.stderr()).find(({ event }) => event === "round-failed"),
-      "the failure",
-      40_000,
-    );
+    const failed = await until(() => lines("round-failed")[0], "the failure", 40_000);
     assert.match(String(failed.problem), /^no progress for 30 s \(/);
     await untilGone(id);
-    await until(async () => (await status()).problems.length === 0, "the recovery", 20_000);
-    await until(async () => (await ageOf()) < 8, "a young age", 20_000);
-    assert.ok((await totalUsers(url)) > 0);
-    await program.stop("SIGTERM");
+    await soon(async () => (await status()).problems.length === 0);
+    await soon(async () => (await ageOf()) < 8);
+    assert.ok((await users()) > 0);
+    await program.stop();
   });
 
   it("waits for a database that is away, says so, and goes on without one that goes away", async (t) => {
     await postgres.stop();
-    const { program, adminPort, status } = await open(t);
-    const problem = async (): Promise<string | undefined> =>
-      (await status().catch(() => undefined))?.problems.find(({ kind }) => kind === "round-failed")?.message;
-    await until(problem, "the problem", 20_000);
-    assert.match((await problem())!, /no data are served yet: .*(refused|not listening|connect)/i);
-    assert.match((await get(`http://127.0.0.1:${adminPort}/readyz`)).text, /"status":"loading"/);
+    const { program, admin, status, problem, soon, serving } = await open(t);
+    // The admin listener may not be there yet.
+    const first = await soon(() => problem().catch(() => undefined));
+    assert.match(first, /no data are served yet: .*(refused|not listening|connect)/i);
+    assert.match((await get(`${admin}/readyz`)).text, /"status":"loading"/);
     await postgres.start();
-    const url = await until(() => urlOf(program), "the first answer", 20_000);
+    const users = await serving();
     await until(async () => (await problem()) === undefined, "the end of the problem");
-    const users = await totalUsers(url);
+    const before = await users();
     await postgres.stop();
-    await until(problem, "the problem again", 20_000);
-    const { rounds } = (await status()) as { rounds?: Record<string, string | number> };
-    assert.ok(rounds!.lastSuccessAt! < rounds!.lastFailureAt!, JSON.stringify(rounds));
+    assert.match(await soon(problem), /the data of \S+ are served: /);
+    const { rounds } = await status();
+    assert.ok(rounds.lastSuccessAt! < rounds.lastFailureAt!, JSON.stringify(rounds));
     // A short round takes 0.0 seconds.
-    assert.equal(typeof rounds!.lastSeconds, "number");
-    const { text } = await get(`http://127.0.0.1:${adminPort}/metrics`);
+    assert.equal(typeof rounds.lastSeconds, "number");
+    const { text } = await get(`${admin}/metrics`);
     assert.match(text, /orrery_source_rounds_total\{result="failed"\} [1-9]/);
     assert.match(text, /orrery_source_last_success_timestamp_seconds\{source="rounds"\} \d+/);
-    assert.match((await problem())!, /the data of \S+ are served: /);
-    assert.equal(await totalUsers(url), users);
+    assert.equal(await users(), before);
     await postgres.start();
-    await until(async () => (await problem()) === undefined, "the recovery", 20_000);
-    await program.stop("SIGTERM");
-    assert.deepEqual(childrenOf(program.child.pid!), []);
+    await soon(async () => (await problem()) === undefined);
+    await program.stop();
   });
 
   /** A server over the database as its reader, which answers. */
   async function openReader(t: TestContext, cache?: string) {
     const reader = new URL(postgres.url("live", "reader"));
     reader.password = PASSWORD;
-    const { program, status } = await open(t, [], reader.href, cache);
-    const url = await until(() => urlOf(program), "the first answer", 20_000);
-    const problem = async (): Promise<string | undefined> =>
-      (await status()).problems.find(({ kind }) => kind === "round-failed")?.message;
-    const lines = (event: string) => jsonLines(program.stderr()).filter((line) => line.event === event);
-    return { program, url, problem, lines };
+    const opened = await open(t, [], reader.href, cache);
+    return { ...opened, users: await opened.serving() };
   }
 
-  type Reader = Awaited<ReturnType<typeof openReader>>;
+  /** Statements of SQL, or something else to do. */
+  type Deed = string | (() => unknown);
 
   /** Asserts one line and one problem while something is broken, that the API serves on, and that all is well once it is mended. */
   async function assertSurvives(
-    { program, url, problem, lines }: Reader,
+    { program, users, problem, lines, soon }: Awaited<ReturnType<typeof openReader>>,
     says: RegExp,
-    breakIt: () => unknown,
-    mendIt: () => unknown,
+    breaking: Deed,
+    mending: Deed,
   ): Promise<void> {
-    const users = await totalUsers(url);
+    const perform = (deed: Deed): unknown => (typeof deed === "string" ? postgres.run(deed, "live") : deed());
+    const before = await users();
     const failures = lines("round-failed").length;
-    await breakIt();
+    await perform(breaking);
     await until(
       async () => says.test((await problem()) ?? ""),
       () => `${says} in: ${program.stderr()}`,
       20_000,
     );
     assert.match((await problem())!, /the data of \S+ are served: /);
-    assert.equal(await totalUsers(url), users);
+    assert.equal(await users(), before);
     // Further rounds fail likewise, and say nothing.
     await sleep(1000);
     const told = lines("round-failed").slice(failures);
     assert.equal(told.length, 1, JSON.stringify(told));
     assert.doesNotMatch(program.stderr(), new RegExp(PASSWORD));
-    await mendIt();
-    await postgres.run("INSERT INTO users VALUES (gen_random_uuid(), 'Cyd', NULL, now())", "live");
-    await until(
-      async () => (await totalUsers(url)) === users + 1,
-      () => program.stderr(),
-      20_000,
-    );
+    await perform(mending);
+    await addUser("Cyd");
+    await soon(async () => (await users()) === before + 1);
     assert.equal(await problem(), undefined);
   }
 
   it("serves on, with one line and one problem, whatever is wrong with the database, and recovers", async (t) => {
     const reader = await openReader(t);
-    const run = (sql: string) => () => postgres.run(sql, "live");
-    await assertSurvives(
-      reader,
-      /password authentication failed/,
-      run("ALTER ROLE reader PASSWORD 'other'"),
-      run(`ALTER ROLE reader PASSWORD '${PASSWORD}'`),
-    );
-    await assertSurvives(
-      reader,
-      /users: .*column "display_name" does not exist/,
-      run("ALTER TABLE users RENAME COLUMN display_name TO nick"),
-      run("ALTER TABLE users RENAME COLUMN nick TO display_name"),
-    );
-    await assertSurvives(
-      reader,
-      /permission denied for table users/,
-      run("REVOKE pg_read_all_data FROM reader"),
-      run("GRANT pg_read_all_data TO reader"),
-    );
-    await assertSurvives(
-      reader,
-      /worlds, id \S+: createdAt: /,
-      run(
-        "INSERT INTO worlds VALUES (gen_random_uuid(), 'broken', NULL, gen_random_uuid(), true, 'ACTIVE', 'infinity', now())",
-      ),
-      run("DELETE FROM worlds"),
-    );
+    for (const [says, breaking, mending] of [
+      [
+        /password authentication failed/,
+        "ALTER ROLE reader PASSWORD 'other'",
+        `ALTER ROLE reader PASSWORD '${PASSWORD}'`,
+      ],
+      [
+        /users: .*column "display_name" does not exist/,
+        "ALTER TABLE users RENAME COLUMN display_name TO nick",
+        "ALTER TABLE users RENAME COLUMN nick TO display_name",
+      ],
+      [
+        /permission denied for table users/,
+        "REVOKE pg_read_all_data FROM reader",
+        "GRANT pg_read_all_data TO reader",
+      ],
+      [
+        /worlds, id \S+: createdAt: /,
+        "INSERT INTO worlds SELECT id, 'broken', NULL, id, true, 'ACTIVE', 'infinity', now() FROM users LIMIT 1",
+        "DELETE FROM worlds",
+      ],
+    ] as const)
+      await assertSurvives(reader, says, breaking, mending);
     const locker = await postgres.connect("live");
     await assertSurvives(
       reader,
@@ -296,7 +258,7 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
       () => locker.query("ROLLBACK"),
     );
     await locker.end();
-    await reader.program.stop("SIGTERM");
+    await reader.program.stop();
   });
 
   it("serves on when a connection is lost in the middle of a round, and recovers", async (t) => {
@@ -319,32 +281,20 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
       () => locker.query("ROLLBACK"),
     );
     await locker.end();
-    await reader.program.stop("SIGTERM");
+    await reader.program.stop();
     await postgres.run("ALTER ROLE reader SET lock_timeout = '300ms'");
   });
 
   it("serves on when the process of the rounds is killed or runs out of memory, and recovers", async (t) => {
-    const reader = await openReader(t);
-    const { program, problem, url } = reader;
+    const { program, problem, users, lines, soon } = await openReader(t);
     for (const signal of ["SIGKILL", "SIGABRT"] as const) {
-      const [line = ""] = await until(() => {
-        const children = childrenOf(program.child.pid!);
-        return children.length > 0 ? children : undefined;
-      }, "a child");
-      process.kill(Number(line.trim().split(/\s+/)[0]), signal);
-      await until(
-        async () => (await problem())?.includes(signal),
-        () => program.stderr(),
-      );
-      assert.ok((await totalUsers(url)) > 0);
-      await until(
-        async () => (await problem()) === undefined,
-        () => program.stderr(),
-        20_000,
-      );
+      process.kill((await childOf(program)).id, signal);
+      await until(async () => (await problem())?.includes(signal), program.stderr);
+      assert.ok((await users()) > 0);
+      await soon(async () => (await problem()) === undefined);
     }
-    assert.equal(reader.lines("round-failed").length, 2);
-    await program.stop("SIGTERM");
+    assert.equal(lines("round-failed").length, 2);
+    await program.stop();
   });
 
   it("serves on when the disk is full, and recovers", async (t) => {
@@ -356,69 +306,54 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
       /no space left on device \(ENOSPC\)/,
       async () => {
         fill(disk, 0);
-        await postgres.run("INSERT INTO users VALUES (gen_random_uuid(), 'Dot', NULL, now())", "live");
+        await addUser("Dot");
       },
       async () => {
         rmSync(join(disk, "ballast"));
         await postgres.run("DELETE FROM users WHERE display_name = 'Dot'", "live");
       },
     );
-    await reader.program.stop("SIGTERM");
+    await reader.program.stop();
   });
 
   it("shares its cache folder with another server", async (t) => {
     const cache = join(temporaryFolder(t), "cache");
     const readers = [await openReader(t, cache), await openReader(t, cache)];
     for (let round = 0; round < 5; round++) {
-      await postgres.run("INSERT INTO users VALUES (gen_random_uuid(), 'Eve', NULL, now())", "live");
-      const users = (await totalUsers(readers[0]!.url)) + 1;
-      for (const { url, program } of readers)
-        await until(
-          async () => (await totalUsers(url)) >= users,
-          () => program.stderr(),
-          20_000,
-        );
+      await addUser("Eve");
+      const wanted = (await readers[0]!.users()) + 1;
+      for (const { users, soon } of readers) await soon(async () => (await users()) >= wanted);
     }
     for (const { program, lines, problem } of readers) {
       // A round may meet the end of an old version that the other server removes; the next one goes on.
       for (const failed of lines("round-failed")) assert.match(String(failed.problem), /no such file/);
-      await until(
-        async () => (await problem()) === undefined,
-        () => program.stderr(),
-      );
+      await until(async () => (await problem()) === undefined, program.stderr);
       assert.deepEqual(lines("load-refused"), []);
-      await program.stop("SIGTERM");
+      await program.stop();
     }
   });
 
   it("says why its process cannot begin, such as by a missing package", async (t) => {
     const file = join(temporaryFolder(t), "queries.json");
     writeFileSync(file, "{");
-    const { program, status } = await open(t, ["--queries", file]);
-    const problem = async (): Promise<string | undefined> =>
-      (await status().catch(() => undefined))?.problems.find(({ kind }) => kind === "round-failed")?.message;
-    await until(
-      async () => /queries\.json: .*JSON/.test((await problem()) ?? ""),
-      () => program.stderr(),
-      20_000,
-    );
-    const [line] = jsonLines(program.stderr()).filter(({ event }) => event === "round-failed");
-    assert.match(String(line!.msg), /cannot be exported, and there is none yet$/);
-    await program.stop("SIGTERM");
+    const { program, problem, lines, soon } = await open(t, ["--queries", file]);
+    await soon(async () => /queries\.json: .*JSON/.test((await problem().catch(() => "")) ?? ""));
+    assert.match(String(lines("round-failed")[0]!.msg), /cannot be exported, and there is none yet$/);
+    await program.stop();
   });
 
   describe("against a database that stalls", () => {
+    type Stall = (client: Socket, chunk: Buffer) => void;
+
     /** Passes bytes between a client and the database until a side's bytes hold a text; then the stall begins. */
-    async function stallAt(t: TestContext, text: string, then: (client: Socket, chunk: Buffer) => void) {
+    async function stallAt(t: TestContext, text: string, then: Stall): Promise<string> {
       const sockets: Socket[] = [];
       const relay = createServer((client) => {
         const server = connect(postgres.port, "127.0.0.1");
         sockets.push(client, server);
         let isStalled = false;
-        for (const [from, to] of [
-          [client, server],
-          [server, client],
-        ] as const) {
+        for (const from of [client, server]) {
+          const to = from === client ? server : client;
           from.on("error", () => {});
           from.on("close", () => to.destroy());
           from.on("data", (chunk: Buffer) => {
@@ -440,12 +375,7 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
     /** A notice of the server, as the protocol has it. */
     const NOTICE = Buffer.from("4e0000001353464f4f00434e4f4f004d6f6f000000", "hex");
 
-    const stalls: readonly (readonly [
-      what: string,
-      text: string,
-      then: (client: Socket, chunk: Buffer) => void,
-      step: string,
-    ])[] = [
+    const stalls: readonly [what: string, text: string, then: Stall, step: string][] = [
       ["never answers", "user", () => {}, "asking the database"],
       ["stalls at BEGIN", "BEGIN", () => {}, "asking the database"],
       ["stalls in COPY", "Ada", () => {}, "copying users"],
@@ -467,22 +397,13 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
     ];
     for (const [what, text, then, step] of stalls) {
       it(`fails when it ${what}, and leaves nothing`, async (t) => {
-        const url = await stallAt(t, text, then);
         const out = join(temporaryFolder(t), "current");
-        const settings = {
-          postgres: url,
-          queries: undefined,
-          out,
-          allowShrink: false,
-          skipBroken: 0,
-        };
-        const signal = new AbortController().signal;
+        const postgres = await stallAt(t, text, then);
+        const settings = { postgres, queries: undefined, out, allowShrink: false, skipBroken: 0 };
+        const { signal } = new AbortController();
         const began = performance.now();
         const running = runRoundProcess({ command: COMMAND, settings, stallMs: 4000, signal });
-        await assert.rejects(running, (error: Error) => {
-          assert.equal(error.message, `no progress for 4 s (${step})`);
-          return true;
-        });
+        await assert.rejects(running, { message: `no progress for 4 s (${step})` });
         // The step begins some time after the process.
         assertInTime(began, 15_000, "the failure");
         assert.deepEqual([existsSync(out), existsSync(`${out}.versions`)], [false, false]);
@@ -492,12 +413,13 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
 
   it("refuses options that do not fit", async (t) => {
     const { keys } = place(t);
-    const of = async (snapshot: string, ...more: string[]): Promise<string> => {
-      const program = start(["serve", "--snapshot", snapshot, "--keys", keys, ...more]);
-      assert.equal((await program.ended).status, 2);
-      return program.stderr();
-    };
-    assert.match(await of("http://127.0.0.1:1/", "--every", "5"), /--every is for snapshots by postgres/);
-    assert.match(await of("postgres://u@h/d?sslmod=require"), /"sslmod"; did you mean "sslmode"\?/);
+    for (const [snapshot, says] of [
+      [["http://127.0.0.1:1/", "--every", "5"], /--every is for snapshots by postgres/],
+      [["postgres://u@h/d?sslmod=require"], /"sslmod"; did you mean "sslmode"\?/],
+    ] as const) {
+      const { status, stderr } = await run(["serve", "--keys", keys, "--snapshot", ...snapshot]);
+      assert.equal(status, 2);
+      assert.match(stderr, says);
+    }
   });
 });

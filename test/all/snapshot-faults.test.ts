@@ -1,7 +1,7 @@
 /** Loading a snapshot while the file system fails, or while files are replaced: complete or refused, at every call. */
 
 import assert from "node:assert/strict";
-import { readdirSync, renameSync, statSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { readdirSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import type { FileHandle, open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -29,6 +29,7 @@ import {
 } from "../support/loaded.ts";
 import { replace } from "../support/place.ts";
 import { prepare } from "../support/prepared.ts";
+import { turnLink } from "../support/published.ts";
 
 /** A snapshot with its mark in every file. */
 function marked(mark: "A" | "B", generation?: string): Map<string, Buffer> {
@@ -73,24 +74,23 @@ function watched(before: (number: number, call: string) => void) {
         const value = Reflect.get(target, name, target) as unknown;
         if (typeof value !== "function") return value;
         return async (...args: unknown[]) => {
-          // Even a failing close frees its descriptor.
-          if (name === "close") {
-            closed++;
-            await target.close();
-            announce("close");
-            return undefined;
+          if (name !== "close") {
+            announce(String(name));
+            return Reflect.apply(value, target, args) as unknown;
           }
-          announce(String(name));
-          return Reflect.apply(value, target, args) as unknown;
+          // Even a failing close frees its descriptor.
+          closed++;
+          await target.close();
+          return announce("close");
         };
       },
     });
   const files = {
     async open(...args: Parameters<typeof open>) {
       announce("open");
-      const handle = wrap(await realFiles.open(...args));
+      const handle = await realFiles.open(...args);
       opened++;
-      return handle;
+      return wrap(handle);
     },
     async stat(...args: Parameters<typeof stat>) {
       announce("stat");
@@ -115,10 +115,7 @@ function waitForClockTick(folder: string): void {
   const probe = join(folder, ".probe");
   writeFileSync(probe, "");
   const { ctimeNs } = statSync(probe, { bigint: true });
-  for (;;) {
-    writeFileSync(probe, "x");
-    if (statSync(probe, { bigint: true }).ctimeNs !== ctimeNs) break;
-  }
+  while (statSync(probe, { bigint: true }).ctimeNs === ctimeNs) writeFileSync(probe, "x");
   unlinkSync(probe);
 }
 
@@ -193,18 +190,14 @@ describe("faults", () => {
     files.set("worlds.ndjson.gz", gzipSync(files.get("worlds.ndjson")!)).delete("worlds.ndjson");
     const folder = writeFiles(freshFolder(), files);
     const expected = mustLoad(await loadSnapshot(folder));
-    const slow = {
-      async open(...args: Parameters<typeof open>) {
-        const handle = await realFiles.open(...args);
-        const read = handle.read.bind(handle) as (...args: unknown[]) => Promise<unknown>;
-        Object.assign(handle, {
-          read: (buffer: Buffer, offset: number, _length: number, place: null) =>
-            read(buffer, offset, 1, place),
-        });
-        return handle;
-      },
+    const slow = async (...args: Parameters<typeof open>): Promise<FileHandle> => {
+      const handle = await realFiles.open(...args);
+      const read = handle.read.bind(handle) as (...args: unknown[]) => Promise<unknown>;
+      const readByte = (buffer: Buffer, offset: number, _length: number, at: null) =>
+        read(buffer, offset, 1, at);
+      return Object.assign(handle, { read: readByte as typeof handle.read });
     };
-    const result = mustLoad(await loadWith(slow as unknown as FileSystem, folder));
+    const result = mustLoad(await loadWith({ open: slow }, folder));
     assert.equal(result.store.contents, expected.store.contents);
     assert.deepEqual(rowsOf(result.store.users), rowsOf(expected.store.users));
     assert.equal(rowsOf<User>(result.store.users)[0]!.displayName, "漢字😀");
@@ -284,19 +277,15 @@ describe("files that are replaced while they are read", () => {
     const a = writeFiles(join(parent, "a"), marked("A"));
     const b = writeFiles(join(parent, "b"), marked("B"));
     const link = join(parent, "current");
-    const turn = (target: string): void => {
-      symlinkSync(target, `${link}.new`);
-      renameSync(`${link}.new`, link);
-    };
-    turn(a);
+    turnLink(link, a);
     const calls = (await watchLoad(link)).calls.length;
     const outcomes = { A: 0, B: 0, refused: 0 };
     for (let to = 1; to <= calls; to++) {
       for (let back = to + 1; back <= calls; back += 2) {
-        turn(a);
+        turnLink(link, a);
         const turning = watched((number) => {
-          if (number === to) turn(b);
-          if (number === back) turn(a);
+          if (number === to) turnLink(link, b);
+          if (number === back) turnLink(link, a);
         });
         const result = await loadWith(turning.files, link);
         if (result.ok) outcomes[markOf(result)]++;

@@ -9,7 +9,16 @@ import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
-import { get, type Program, run, serve, start, until, type Variables } from "../support/process.ts";
+import {
+  get,
+  type Outcome,
+  type Program,
+  run,
+  serve,
+  start,
+  until,
+  type Variables,
+} from "../support/process.ts";
 import { COMMAND, ROOT } from "../support/program.ts";
 import { databaseUser, needPostgres, type Postgres, startPostgres } from "./support/postgres.ts";
 
@@ -48,45 +57,39 @@ describe("a database of another form", { skip: needPostgres() || need("psql", "c
   const dryRun = (url: string, ...more: string[]) =>
     run(["export", "--dry-run", "--postgres", url, "--out", join(folder, "unused"), ...more]);
 
-  it("shows what the views would serve, to a role that reads nothing else", async () => {
-    const { status, stdout, stderr } = await dryRun(postgres.url("game", "reader"));
+  function assertShown({ status, stdout, stderr }: Outcome): void {
     assert.equal(status, 0, stderr);
     assert.ok((stdout + stderr).includes(VISIBLE.replace("orrery: ", "")), stdout + stderr);
-    assert.match(stdout, /"totalVisits":4,"uniqueVisitors":2,"visitsLast7Days":2,"visitsLast30Days":3/);
-    const refused = await dryRun(
-      postgres.url("game", "reader"),
-      "--queries",
-      queries("SELECT id FROM public.players"),
-    );
+  }
+
+  it("shows what the views would serve, to a role that reads nothing else", async () => {
+    const reader = postgres.url("game", "reader");
+    const outcome = await dryRun(reader);
+    assertShown(outcome);
+    const visits = /"totalVisits":4,"uniqueVisitors":2,"visitsLast7Days":2,"visitsLast30Days":3/;
+    assert.match(outcome.stdout, visits);
+    const file = join(folder, "queries.json");
+    writeFileSync(file, JSON.stringify({ users: "SELECT id FROM public.players" }));
+    const refused = await dryRun(reader, "--queries", file);
     assert.match(refused.stderr, /permission denied for table players/);
   });
-
-  function queries(users: string): string {
-    const file = join(folder, "queries.json");
-    writeFileSync(file, JSON.stringify({ users }));
-    return file;
-  }
 
   it("is served, and its worlds are found", async () => {
     const cache = join(folder, "cache");
     const server = await serve(postgres.url("game", "reader"), keys, ["--cache", cache]);
     const world = "00000000-0000-0000-0000-000000000001";
     const { text } = await get(`${server.url}/worlds/${world}`, { token: TOKEN });
-    const { data } = JSON.parse(text) as { data: Record<string, unknown> };
+    const { data } = JSON.parse(text);
     assert.deepEqual([data.name, data.ownerId], ["Harbour", world]);
-    assert.equal(
-      (await get(`${server.url}/worlds/${world.replace(/1$/, "2")}`, { token: TOKEN })).status,
-      404,
-    );
+    const hidden = world.replace(/1$/, "2");
+    assert.equal((await get(`${server.url}/worlds/${hidden}`, { token: TOKEN })).status, 404);
     await server.stop();
   });
 
   it("is the same by queries in place of views", async () => {
     const file = join(folder, "all.json");
     writeFileSync(file, blockWith("json", "users"));
-    const { status, stdout, stderr } = await dryRun(postgres.url("game"), "--queries", file);
-    assert.equal(status, 0, stderr);
-    assert.ok((stdout + stderr).includes(VISIBLE.replace("orrery: ", "")), stdout + stderr);
+    assertShown(await dryRun(postgres.url("game"), "--queries", file));
   });
 
   it("is the same through PgBouncer, which refuses options", { skip: need("pgbouncer") }, async () => {
@@ -101,18 +104,14 @@ describe("a database of another form", { skip: needPostgres() || need("psql", "c
     const user = databaseUser();
     chmodSync(folder, 0o755);
     if (user !== undefined) for (const path of [file, users]) chownSync(path, user.uid, user.gid);
-    const bouncer = start([file], {}, [
-      "pgbouncer",
-      ...(user === undefined ? [] : (["-u", "postgres"] as const)),
-    ]);
+    const bouncer = start(user === undefined ? [file] : ["-u", "postgres", file], {}, ["pgbouncer"]);
     const url = `postgres://reader@127.0.0.1:${port}/game`;
     const outcome = await until(async () => {
       assert.equal(bouncer.child.exitCode, null, bouncer.stderr());
       const tried = await dryRun(url);
       return /refused/.test(tried.stderr) ? undefined : tried;
     }, "PgBouncer");
-    assert.equal(outcome.status, 0, outcome.stderr);
-    assert.ok((outcome.stdout + outcome.stderr).includes(VISIBLE.replace("orrery: ", "")));
+    assertShown(outcome);
     const { stderr } = await dryRun(`${url}?options=-c%20lock_timeout%3D5min`);
     assert.match(stderr, /unsupported startup parameter: options/);
     bouncer.child.kill("SIGTERM");
@@ -130,13 +129,10 @@ describe("a database of another form", { skip: needPostgres() || need("psql", "c
     const own = { ORRERY_PORT: String(port), ORRERY_CACHE: join(folder, `cache-${port}`), ...variables };
     const server = startShell(commands.replace("orrery serve", "exec orrery serve"), own);
     test.after(() => server.stop());
-    await until(
-      () => {
-        assert.equal(server.child.exitCode, null, server.stderr());
-        return /listening/.test(server.stdout());
-      },
-      () => server.stderr(),
-    );
+    await until(() => {
+      assert.equal(server.child.exitCode, null, server.stderr());
+      return /listening/.test(server.stdout());
+    }, server.stderr);
     const ask = startShell(asking.replace(":8787/", `:${port}/`));
     assert.equal((await ask.ended).status, 0, ask.stderr());
     return ask.stdout();
@@ -150,8 +146,7 @@ describe("a database of another form", { skip: needPostgres() || need("psql", "c
     const commands = (create! + read!)
       .replaceAll("node bin/orrery.mjs", "orrery")
       .replaceAll("postgres://reader@localhost/platform", postgres.url("game", "reader"));
-    const answer = await serveAndAsk(t, commands, ask!);
-    assert.match(answer, /"name":"Harbour"/);
+    assert.match(await serveAndAsk(t, commands, ask!), /"name":"Harbour"/);
   });
 
   it("and an empty one is tried in five lines", { skip: need("curl") }, async (t) => {

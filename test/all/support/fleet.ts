@@ -1,7 +1,6 @@
 /** Several replicas behind a load balancer, and their clients, which record the replies. */
 
 import assert from "node:assert/strict";
-import { renameSync, symlinkSync } from "node:fs";
 import { Agent } from "node:https";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,6 +15,7 @@ import {
   start,
   until,
 } from "../../support/process.ts";
+import { turnLink } from "../../support/published.ts";
 
 const BASE = "/api/public/v1";
 /** Worlds of a snapshot: seven pages of 50. */
@@ -47,11 +47,7 @@ export async function startReplica(folder: string, name: string, snapshot: strin
     server: (): Served => servers.at(-1)!,
     /** Log lines of an event, those of past processes included. */
     count: (event: string): number => servers.reduce((sum, server) => sum + server.logs(event).length, 0),
-    /** Publishes another snapshot by one rename of a symbolic link, as publishers do. */
-    publish(next: string): void {
-      symlinkSync(next, `${link}.next`);
-      renameSync(`${link}.next`, link);
-    },
+    publish: (next: string): void => turnLink(link, next),
     async start(): Promise<void> {
       const ports = ["--port", String(port), "--admin", String(adminPort)];
       servers.push(await served(start(["serve", "--snapshot", link, ...ports, ...args])));

@@ -10,7 +10,7 @@ import { FIELDS, type FieldType, TABLES } from "../../../src/model/schema.ts";
 import { columnName } from "../../../src/sources/postgres/queries.ts";
 import { unavailable } from "../../support/need.ts";
 import { freePort } from "../../support/ports.ts";
-import { until } from "../../support/process.ts";
+import { textOf, until } from "../../support/process.ts";
 
 const DEBIAN = "/usr/lib/postgresql";
 
@@ -119,18 +119,12 @@ export async function startPostgres(settings = "", access?: string) {
 
   async function start(): Promise<void> {
     const args = ["-D", data, "-k", folder, "-p", String(port), "-c", "listen_addresses=127.0.0.1"];
-    let log = "";
     const begun = spawn(join(bin, "postgres"), args, { ...as, stdio: ["ignore", "ignore", "pipe"] });
-    begun.stderr!.setEncoding("utf8").on("data", (text: string) => {
-      log += text;
-    });
+    const log = textOf(begun.stderr!);
     child = begun;
-    await until(() => {
-      if (begun.exitCode !== null) throw new Error(`PostgreSQL ended: ${log}`);
-      return run("SELECT").then(
-        () => true,
-        () => false,
-      );
+    await until(async () => {
+      if (begun.exitCode !== null) throw new Error(`PostgreSQL ended: ${log()}`);
+      return (await Promise.allSettled([run("SELECT")]))[0].status === "fulfilled";
     }, "PostgreSQL");
   }
 
