@@ -233,3 +233,10 @@ export function requestHead(target: string, headers: readonly string[] = [], met
   const host = headers.some((line) => /^host:/i.test(line)) ? [] : ["Host: orrery.test"];
   return [`${method} ${target} HTTP/1.1`, ...host, ...headers, "", ""].join("\r\n");
 }
+
+const HEAD_BYTES = 16_384;
+
+/** A head of 16 KiB: repeats a text in it. */
+export function filled(make: (text: string) => string, unit: string): string {
+  return make(unit.repeat(Math.floor((HEAD_BYTES - make("").length) / unit.length)));
+}
