@@ -23,55 +23,40 @@ const MOST_TAKEN = 32;
 /** Requests that reached the API in a test. */
 let made = 0;
 const open = (options?: TestOptions, search?: State["generation"]["search"]) =>
-  serveOpen(options, search, () => {
-    made++;
-  });
+  serveOpen(options, search, () => made++);
 
 beforeEach(() => {
   made = 0;
 });
 
 const main = await open();
+const single = await open({ maxRequestsPerSocket: 1 });
 
-interface Closing {
-  readonly first: string;
-  readonly method?: string;
-  readonly status: number;
-  readonly options?: TestOptions;
-}
+const CHUNKS = "5\r\nhello\r\n0\r\n\r\n";
 
-const CLOSING: Readonly<Record<string, Closing>> = {
-  "no Host": { first: "GET / HTTP/1.1\r\n\r\n", status: 400 },
-  "no Host of a HEAD": { first: "HEAD / HTTP/1.1\r\n\r\n", method: "HEAD", status: 400 },
-  "a malformed request": { first: "BREW / HTTP/1.1\r\n\r\n", status: 400 },
-  "129 headers": { first: `GET / HTTP/1.1\r\nHost:\r\n${"a:\r\n".repeat(128)}\r\n`, status: 431 },
-  "a head of 17 KB": { first: requestHead("/", [`x: ${"x".repeat(17_000)}`]), status: 431 },
-  "an expectation": { first: requestHead("/", ["Expect: x"]), status: 417 },
-  "Expect: 100-continue": { first: requestHead("/", ["Expect: 100-continue"]), status: 404 },
-  "a long body of a GET": { first: `${requestHead("/", ["Content-Length: 65537"])}hello`, status: 400 },
-  "a chunk of a POST": {
-    first: `${requestHead(STATS, ["Transfer-Encoding: chunked"], "POST")}5\r\nhello\r\n0\r\n\r\n`,
-    method: "POST",
-    status: 400,
-  },
-  "Connection: close": { first: requestHead("/", ["Connection: close"]), status: 404 },
-  "HTTP/1.0": { first: "GET / HTTP/1.0\r\n\r\n", status: 404 },
-  CONNECT: { first: requestHead("a:1", [], "CONNECT"), method: "GET", status: 405 },
-  "a search that ends its connection": {
-    first: good(SEARCH, ["Connection: close"]),
-    status: 200,
-  },
-  "the most requests of a connection": {
-    first: "",
-    status: 404,
-    options: { maxRequestsPerSocket: 1 },
-  },
+const CLOSING: Readonly<Record<string, [status: number, first: string]>> = {
+  "no Host": [400, "GET / HTTP/1.1\r\n\r\n"],
+  "no Host of a HEAD": [400, "HEAD / HTTP/1.1\r\n\r\n"],
+  "a malformed request": [400, "BREW / HTTP/1.1\r\n\r\n"],
+  "129 headers": [431, `GET / HTTP/1.1\r\nHost:\r\n${"a:\r\n".repeat(128)}\r\n`],
+  "a head of 17 KB": [431, requestHead("/", [`x: ${"x".repeat(17_000)}`])],
+  "an expectation": [417, requestHead("/", ["Expect: x"])],
+  "Expect: 100-continue": [404, requestHead("/", ["Expect: 100-continue"])],
+  "a long body of a GET": [400, `${requestHead("/", ["Content-Length: 65537"])}hello`],
+  "a chunk of a POST": [400, requestHead(STATS, ["Transfer-Encoding: chunked"], "POST") + CHUNKS],
+  "Connection: close": [404, requestHead("/", ["Connection: close"])],
+  "HTTP/1.0": [404, "GET / HTTP/1.0\r\n\r\n"],
+  CONNECT: [405, requestHead("a:1", [], "CONNECT")],
+  "a search that ends its connection": [200, good(SEARCH, ["Connection: close"])],
+  "the most requests of a connection": [404, ""],
 };
 
 describe("after an answer that ends its connection", () => {
-  for (const [name, { first, method = "GET", status, options }] of Object.entries(CLOSING)) {
+  for (const [name, [status, first]] of Object.entries(CLOSING)) {
+    const { port } = first === "" ? single : main;
+    const method = first.startsWith("HEAD") ? "HEAD" : "GET";
+
     test(`${name}: no request is made of what follows in the same read and in later ones`, async () => {
-      const { port } = options === undefined ? main : await open(options);
       const wire = await dial(port);
       void wire.send(first + SMALL.repeat(MANY));
       const response = await wire.response(method);
@@ -83,7 +68,6 @@ describe("after an answer that ends its connection", () => {
     });
 
     test(`${name}: answered although the peer says all and half-closes before it reads`, async () => {
-      const { port } = options === undefined ? main : await open(options);
       const wire = await dial(port);
       wire.socket.pause();
       void wire.send(first + SMALL.repeat(MANY));
@@ -96,11 +80,7 @@ describe("after an answer that ends its connection", () => {
   }
 
   test("a request that came too slowly: nor of what follows its 408", async () => {
-    const { port } = await open({
-      headersTimeout: 0.1,
-      requestTimeout: 0.2,
-      timeoutCheckInterval: 0.05,
-    });
+    const { port } = await open({ headersTimeout: 0.1, requestTimeout: 0.2, timeoutCheckInterval: 0.05 });
     const wire = await dial(port);
     void wire.send("GET / HTTP/1.1\r\nHost:\r\n");
     assert.equal((await wire.response()).status, 408);
@@ -111,7 +91,7 @@ describe("after an answer that ends its connection", () => {
 });
 
 /** A server, and a connection whose search waits until the test lets it finish; `rest` is sent after the search. */
-async function openSlow(rest: string, options: TestOptions = {}) {
+async function openSlow(rest: string, options?: TestOptions) {
   const { later, finish, finishAll } = slowSearches();
   const server = await open(options, later);
   const wire = await dial(server.port);
@@ -181,8 +161,7 @@ describe("what a peer can make pending", () => {
   test("a stop: half a request after a slow answer is waited for", async () => {
     const { server, wire, finish } = await openSlow(SMALL.slice(0, 10));
     const stopped = server.stop();
-    const other = await dial(server.port).catch(() => undefined);
-    other?.destroy();
+    await isRefused(server.port);
     await sleep(100);
     finish();
     assert.equal(header(await wire.response(), "Connection"), "keep-alive");
@@ -202,8 +181,7 @@ describe("what a peer can make pending", () => {
     for (let at = 0; at < 38; at++) responses.push(await wire.response());
     // The slow search, 31 lookups, the POST, and what follows its body.
     assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200, 404]));
-    wire.end();
-    await wire.closed();
+    await wire.hangUp();
     assert.equal(made, 38);
   });
 
@@ -212,8 +190,7 @@ describe("what a peer can make pending", () => {
     const upgrade = requestHead("/", ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c"]);
     void wire.send(upgrade.repeat(3) + SMALL.repeat(100) + upgrade + SMALL);
     await allMissing(wire, 105);
-    wire.end();
-    await wire.closed();
+    await wire.hangUp();
   });
 });
 

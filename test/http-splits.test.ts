@@ -22,16 +22,10 @@ async function later(_name: string, _term: string, { limit, offset }: PageOf): P
 
 // Its timeouts never fire: every answer is for the bytes that came.
 const server = await serveOpen(
-  {
-    searchCacheBytes: 0,
-    headersTimeout: 3600,
-    requestTimeout: 3600,
-    maxHeadBytes: MAX_HEAD,
-  },
+  { searchCacheBytes: 0, headersTimeout: 3600, requestTimeout: 3600, maxHeadBytes: MAX_HEAD },
   later,
 );
 
-// Its timeout for a head is short.
 // In the long form a hundred and fifty connections send at once: on a busy machine none of them may be a silent one.
 const hasty = await serveOpen({ headersTimeout: IS_LONG ? 0.8 : 0.4, timeoutCheckInterval: 0.025 });
 
@@ -65,11 +59,6 @@ function told({ version, status, reason, headers, body }: RawResponse): string {
   return [version, status, reason, ...lines, "", body].join("\n");
 }
 
-/** The method of a text that may be no request: HEAD, else GET. */
-function methodOf(request: string): string {
-  return request.startsWith("HEAD ") ? "HEAD" : "GET";
-}
-
 /** The replies to requests sent in pieces. No bytes follow; the connection ends with the last reply, or this end closes it. */
 async function repliesTo(requests: readonly string[], pieces: readonly string[]): Promise<string[]> {
   const wire = await dial(server.port);
@@ -77,19 +66,17 @@ async function repliesTo(requests: readonly string[], pieces: readonly string[])
   const replies: string[] = [];
   let last: RawResponse | undefined;
   for (const request of requests) {
-    last = await wire.response(methodOf(request));
+    last = await wire.response(request.startsWith("HEAD ") ? "HEAD" : "GET");
     replies.push(told(last));
   }
   await sent;
-  if (header(last!, "Connection") === "keep-alive") wire.end();
-  await wire.closed();
+  if (header(last!, "Connection") === "keep-alive") await wire.hangUp();
   return replies;
 }
 
 /** The replies to requests, each on a separate connection. */
 async function repliesAlone(requests: readonly string[]): Promise<string[]> {
-  const replies = await Promise.all(requests.map((request) => repliesTo([request], [request])));
-  return replies.flat();
+  return (await Promise.all(requests.map((request) => repliesTo([request], [request])))).flat();
 }
 
 function cutAt(text: string, ...places: readonly number[]): string[] {
@@ -98,9 +85,8 @@ function cutAt(text: string, ...places: readonly number[]): string[] {
 }
 
 function inPieces(text: string, size: number): string[] {
-  return Array.from({ length: Math.ceil(text.length / size) }, (_, at) =>
-    text.slice(at * size, (at + 1) * size),
-  );
+  const count = Math.ceil(text.length / size);
+  return Array.from({ length: count }, (_, at) => text.slice(at * size, (at + 1) * size));
 }
 
 async function each<T>(all: readonly T[], run: (one: T) => Promise<void>): Promise<void> {
@@ -110,8 +96,6 @@ async function each<T>(all: readonly T[], run: (one: T) => Promise<void>): Promi
   };
   await Promise.all(Array.from({ length: 8 }, work));
 }
-
-const HALF_PREFACE = MALFORMED["half of the preface of HTTP/2"] as string;
 
 /** Requests of every kind. More bytes follow a request that ends the connection; they are dropped. */
 const REQUESTS: Readonly<Record<string, string>> = {
@@ -129,7 +113,7 @@ const REQUESTS: Readonly<Record<string, string>> = {
   "empty lines first": `\r\n\r\n${good(STATS)}`,
   "no HTTP": `BREW ${STATS} HTTP/1.1\r\n${HOST}\r\n${good(STATS)}`,
   "a space before a colon": `${OK}X : y\r\n\r\n${good(STATS)}`,
-  "half of a preface": `${HALF_PREFACE}${good(STATS)}`,
+  "half of a preface": `${MALFORMED["half of the preface of HTTP/2"]}${good(STATS)}`,
 };
 
 describe("a request in pieces", () => {
@@ -214,8 +198,7 @@ describe("a pipeline in pieces", () => {
       wire.socket.resume();
       for (const at of all.keys())
         assert.equal(told(await wire.response()), alone[at < 40 ? 0 : 1], String(at));
-      wire.end();
-      await wire.closed();
+      await wire.hangUp();
     }
   });
 });
@@ -258,9 +241,8 @@ describe("what is no HTTP, in a pipeline", () => {
 describe("a beginning of a request", () => {
   const REQUEST = good(STATS, ["Accept: */*"]);
   const lengths = Array.from(REQUEST.slice(1), (_, at) => at + 1);
-  const BEFORE = ["", good(STATS), good(SEARCH)];
 
-  for (const before of BEFORE) {
+  for (const before of ["", good(STATS), good(SEARCH)]) {
     const what = before === "" ? "" : ` after ${before.slice(4, before.indexOf(" ", 4))}`;
 
     async function isRefused(wire: Wire, error: string, length: number): Promise<void> {
@@ -282,13 +264,12 @@ describe("a beginning of a request", () => {
 
     test(`then silence${what}: one 408`, async () => {
       const shorter = lengths.filter((length) => IS_LONG || length % 3 === 1 || length > REQUEST.length - 5);
-      await Promise.all(
-        shorter.map(async (length) => {
-          const wire = await dial(hasty.port);
-          void wire.send(before + REQUEST.slice(0, length));
-          await isRefused(wire, "Request timeout", length);
-        }),
-      );
+      const run = async (length: number): Promise<void> => {
+        const wire = await dial(hasty.port);
+        void wire.send(before + REQUEST.slice(0, length));
+        await isRefused(wire, "Request timeout", length);
+      };
+      await Promise.all(shorter.map(run));
     });
 
     test(`then RST${what}: nothing, and nothing is left of it`, async () => {
@@ -310,14 +291,11 @@ describe("a beginning of a request", () => {
   }
 
   for (const nothing of ["", "\r\n", "\r\n\r\n"]) {
-    const name = nothing === "" ? "no byte" : JSON.stringify(nothing);
-
-    test(`${name}, then FIN or silence: the end without a byte`, async () => {
+    test(`${JSON.stringify(nothing)}, then FIN or silence: the end without a byte`, async () => {
       for (const { port } of [server, hasty]) {
         const wire = await dial(port);
         if (nothing !== "") void wire.send(nothing);
-        if (port === server.port) wire.end();
-        await wire.closed();
+        if (port === server.port) await wire.hangUp();
       }
     });
   }
@@ -333,24 +311,18 @@ describe("the size of a head", () => {
     const what = before === "" ? "" : ` after ${JSON.stringify(before.slice(0, 50))}`;
 
     test(`the largest is served, one byte more is not${what}`, async () => {
-      for (const [size, status] of [
-        [MAX_HEAD, 200],
-        [MAX_HEAD + 1, 431],
-      ] as const) {
+      for (const size of [MAX_HEAD, MAX_HEAD + 1]) {
+        const status = size === MAX_HEAD ? 200 : 431;
         const head = sized(size);
         assert.equal(head.length, size);
-        for (const cut of [
-          [before + head],
-          [before, ...cutAt(head, size - 1)],
-          inPieces(before + head, 100),
-        ]) {
+        const split = [before, ...cutAt(head, size - 1)];
+        for (const cut of [[before + head], split, inPieces(before + head, 100)]) {
           const wire = await dial(server.port);
           const sent = sendApart(wire, cut);
           if (before.length > 2) assert.equal((await wire.response()).status, 200);
           assert.equal((await wire.response()).status, status, `${size} bytes in ${cut.length} pieces`);
           await sent;
-          if (status === 200) wire.end();
-          await wire.closed();
+          if (status === 200) await wire.hangUp();
         }
       }
     });

@@ -13,7 +13,7 @@ import { percentile } from "../../bench/support/load.ts";
 import { slowness, within } from "../support/patience.ts";
 import { place, TOKEN } from "../support/place.ts";
 import { type Served, serve, withOpenFiles } from "../support/process.ts";
-import { askOnce, dial, requestHead } from "../support/raw.ts";
+import { askOnce, dial, filled, requestHead } from "../support/raw.ts";
 
 const CROWD = fileURLToPath(new URL("./support/crowd.mjs", import.meta.url));
 
@@ -187,41 +187,25 @@ for (const count of [200, 1000]) {
   });
 }
 
-const HEAD_BYTES = 16_384;
+const field =
+  (name: string, target = STATS) =>
+  (text: string): string =>
+    requestHead(target, [`${name}: ${text}`]);
 
-/** A head of 16 KiB: repeats a text in it. */
-function filled(make: (text: string) => string, unit: string): string {
-  return make(unit.repeat(Math.floor((HEAD_BYTES - make("").length) / unit.length)));
-}
-
-const PLAIN = filled((text) => requestHead(STATS, [`X-Plain: ${text}`]), "a");
+const PLAIN = filled(field("X-Plain"), "a");
 /** Some of the heads that `dear-heads.test.ts` judges by their CPU time. */
 const DEAR: Readonly<Record<string, string>> = {
-  "Accept-Encoding, commas": filled(
-    (text) => requestHead("/openapi.json", [`Accept-Encoding: ${text}`]),
-    ",",
-  ),
-  "X-Forwarded-For, addresses": filled(
-    (text) => requestHead(STATS, [`X-Forwarded-For: ${text}`]),
-    "127.0.0.1,",
-  ),
+  "Accept-Encoding, commas": filled(field("Accept-Encoding", "/openapi.json"), ","),
+  "X-Forwarded-For, addresses": filled(field("X-Forwarded-For"), "127.0.0.1,"),
   "a path of escapes": filled((text) => requestHead(`/${text}`), "%41"),
-  "User-Agent, escapes": filled((text) => requestHead(STATS, [`User-Agent: ${text}`]), "%41"),
+  "User-Agent, escapes": filled(field("User-Agent"), "%41"),
 };
 
 describe("200 connections with endless heads that are dear to read delay others little more than plain ones", () => {
   const { snapshot, keys } = place({ after });
   /** The median beside plain heads; measured again where the machine has become slower since. */
   let plain: number | undefined;
-  const settings = [
-    "--access-log",
-    "--trusted-proxies",
-    "loopback",
-    "--watch",
-    "0",
-    "--rate-limit",
-    "1000000",
-  ];
+  const settings = "--access-log --trusted-proxies loopback --watch 0 --rate-limit 1000000".split(" ");
   for (const [name, request] of Object.entries(DEAR)) {
     it(name, async (t) => {
       const measure = async (what: string, head: string): Promise<number> => {

@@ -101,8 +101,7 @@ describe("versions and connections", AT_ONCE, () => {
   test("CONNECT after good requests: 405 in its turn", async () => {
     const wire = await dial(main.port);
     void wire.send(good(SEARCH) + good(PAGE) + requestHead("orrery.test:443", [], "CONNECT") + good(STATS));
-    assert.equal((await wire.response()).status, 200);
-    assert.equal(JSON.parse((await wire.response()).body).data.length, 50);
+    for (let at = 0; at < 2; at++) assert.equal((await wire.response()).status, 200);
     assert.equal((await wire.response("CONNECT")).status, 405);
     await wire.closed();
   });
@@ -127,30 +126,21 @@ describe("versions and connections", AT_ONCE, () => {
 
 describe("pipelining", AT_ONCE, () => {
   const MIX = [
-    ["GET", STATS],
-    ["GET", SEARCH],
-    ["HEAD", SEARCH],
-    ["GET", `${BASE}/worlds/${WORLD}`],
-    ["GET", `${BASE}/worlds/search`],
-    ["HEAD", PAGE],
-    ["GET", `${BASE}/users/search?q=user&limit=1`],
-    ["OPTIONS", STATS],
-    ["GET", PAGE],
-    ["GET", "/nowhere"],
-    ["POST", STATS],
-    ["GET", `${BASE}/instances/${INSTANCE}`],
-  ] as const;
+    ...[`GET ${STATS}`, `GET ${SEARCH}`, `HEAD ${SEARCH}`, `GET ${BASE}/worlds/${WORLD}`],
+    ...[`GET ${BASE}/worlds/search`, `HEAD ${PAGE}`, `GET ${BASE}/users/search?q=user&limit=1`],
+    ...[`OPTIONS ${STATS}`, `GET ${PAGE}`, "GET /nowhere", `POST ${STATS}`],
+    `GET ${BASE}/instances/${INSTANCE}`,
+  ].map((asked) => asked.split(" ") as [method: string, target: string]);
 
   test("20 requests with HEAD and searches among them are answered in order", async () => {
-    const asks = Array.from({ length: 20 }, (_, at) => MIX[at % MIX.length]!);
+    const asks = [...MIX, ...MIX].slice(0, 20);
     const told = (one: RawResponse): unknown[] => [one.status, header(one, "Content-Length"), one.body];
     const alone = await Promise.all(asks.map(([method, target]) => ask(target, [bearer("cli")], method)));
     const wire = await dial(main.port);
     void wire.send(asks.map(([method, target]) => good(target, [], method)).join(""));
     for (const [at, [method, target]] of asks.entries())
       assert.deepEqual(told(await wire.response(method)), told(alone[at]!), `${at}: ${method} ${target}`);
-    wire.end();
-    await wire.closed();
+    await wire.hangUp();
   });
 
   test("searches that are answered in reverse are sent in order", async () => {
@@ -163,10 +153,8 @@ describe("pipelining", AT_ONCE, () => {
       });
     const server = await serveOpen({}, later);
     const wire = await dial(server.port);
-    const one = good(`${SEARCH}&limit=1`);
-    const two = good(`${BASE}/users/search?q=a&limit=2`);
-    const three = good(`${SEARCH}&limit=3`, [], "HEAD");
-    void wire.send(`${one}${good(STATS)}${two}${three}${good(STATS)}BREW / HTTP/1.1\r\n\r\n`);
+    void wire.send(good(`${SEARCH}&limit=1`) + good(STATS) + good(`${BASE}/users/search?q=a&limit=2`));
+    void wire.send(`${good(`${SEARCH}&limit=3`, [], "HEAD")}${good(STATS)}BREW / HTTP/1.1\r\n\r\n`);
     assert.equal(JSON.parse((await wire.response()).body).pagination.limit, 1);
     isStats(await wire.response());
     assert.equal(JSON.parse((await wire.response()).body).pagination.limit, 2);
@@ -197,8 +185,7 @@ describe("pipelining", AT_ONCE, () => {
     finishAll();
     for (let at = taken - 1; at < 5000; at++) assert.equal((await wire.response()).status, 200);
     await sent;
-    wire.end();
-    await wire.closed();
+    await wire.hangUp();
   });
 
   test("a search that fails is a 500 that says nothing; its neighbours are answered", async () => {
@@ -216,10 +203,8 @@ describe("pipelining", AT_ONCE, () => {
       assert.equal(header(response, "Access-Control-Allow-Origin"), "*");
     }
     isStats(await wire.response());
-    wire.end();
-    await wire.closed();
-    const defects = server.observations.filter(({ kind }) => kind === "defect");
-    assert.equal(defects.length, 2);
+    await wire.hangUp();
+    assert.equal(server.observations.filter(({ kind }) => kind === "defect").length, 2);
   });
 });
 
@@ -304,8 +289,7 @@ describe("many peers", AT_ONCE, () => {
     };
     await within(again(), "new connections to be accepted");
     await stands();
-    wire.end();
-    await wire.closed();
+    await wire.hangUp();
     assert.equal((await server.stop()).status, 0);
   });
 });

@@ -46,12 +46,20 @@ function someParts(ranges: number, longest: number, between = "", behind = "") {
   return { parts, bytes };
 }
 
+function pack(rows: readonly string[]) {
+  const texts = new TextColumn();
+  for (const row of rows) texts.push(row);
+  return packBlock(texts, Uint32Array.from(rows.keys()));
+}
+
+/** A body that is `slices` and nothing else. */
+const bare = (slices: Slices): Parts => ({ length: slices.length, head: "", slices, end: "" });
+
 describe("a body in parts", () => {
   test("is the same as bytes and as text, whatever its ranges", () => {
     for (let turn = 0; turn < 300; turn++) {
-      const joined = turn % 2 === 0;
       const longest = [10, 500, 3000, 40_000][turn % 4]!;
-      const { parts, bytes } = someParts(below(30), longest, joined ? "" : "},", joined ? "" : "}");
+      const { parts, bytes } = someParts(below(30), longest, ...(turn % 2 === 0 ? [] : ["},", "}"]));
       assert.equal(parts.length, bytes.length);
       assert.ok(bodyBytes(parts).equals(bytes));
       assert.equal(bodyText(parts), bytes.toString("latin1"));
@@ -59,15 +67,13 @@ describe("a body in parts", () => {
   });
 
   test("of rows is their JSON, and its length theirs", () => {
-    const texts = new TextColumn();
     const rows = Array.from(
       { length: 40 },
       (_, at) => `{"id":${at},"é":"${"ü✓,t".repeat(below(200))}","t":${10 ** below(8)}}`,
     );
-    for (const row of rows) texts.push(row);
-    const packed = packBlock(texts, Uint32Array.from(rows.keys()));
+    const packed = pack(rows);
     const bytesOf = (slices: Slices): string => {
-      const parts = { length: slices.length, head: "", slices, end: "" };
+      const parts = bare(slices);
       const bytes = bodyBytes(parts);
       assert.equal(bytes.length, slices.length);
       assert.equal(bodyText(parts), bytes.toString("latin1"));
@@ -86,10 +92,8 @@ describe("a body in parts", () => {
   });
 
   test("of a ranking are the same from copies of its first rows, behind them, and across their end", () => {
-    const texts = new TextColumn();
     const rows = Array.from({ length: 30 }, (_, at) => `{"id":${at},"é":"${"ü".repeat(below(50))}"}`);
-    for (const row of rows) texts.push(row);
-    const packed = packBlock(texts, Uint32Array.from(rows.keys()));
+    const packed = pack(rows);
     const ranking = Uint32Array.from(rows.keys()).reverse();
     const counts = [0, 1, 1000, 1500, packed.bytes.length - 1, packed.bytes.length].map((mostBytes) => {
       const copies = copyFirstRows(packed, ranking, mostBytes);
@@ -113,12 +117,10 @@ describe("a body in parts", () => {
   });
 });
 
-type Way = "our own HTTP" | "node:http";
-
 /** A server that answers `/N` with body N, the sockets of its peers, and the number of requests. */
 async function serveBodies(
   bodies: readonly Body[],
-  way: Way = "our own HTTP",
+  way: "our own HTTP" | "node:http" = "our own HTTP",
   limits: Partial<HttpLimits> = {},
 ) {
   let asked = 0;
@@ -153,14 +155,25 @@ async function serveBodies(
   return { port: await listen(server), sockets: () => sockets, asked: () => asked };
 }
 
-/** Bodies of the responses of a connection, one after the other. */
-function* bodiesIn(bytes: Buffer): Generator<Buffer> {
-  for (let at = 0; at < bytes.length; ) {
-    const start = bytes.indexOf("\r\n\r\n", at) + 4;
-    const head = bytes.toString("latin1", at, start);
-    assert.ok(head.startsWith("HTTP/1.1 200 OK\r\n"), head.slice(0, 100));
-    at = start + Number(/Content-Length: (\d+)/.exec(head)![1]);
-    yield bytes.subarray(start, at);
+/** A connection whose bytes only the test reads. */
+async function dialDeaf(port: number): Promise<Wire> {
+  const wire = await dial(port);
+  wire.socket.removeAllListeners("data");
+  wire.socket.pause();
+  return wire;
+}
+
+/**
+ * Asks until the server's end holds unsent bytes. One by one: in a pipeline, later requests would not be answered at once.
+ *
+ * @param asked number of requests that reached the server
+ */
+async function stall({ socket }: Wire, end: Socket, asked: () => number, target = () => "/0") {
+  while (end.writableLength === 0) {
+    const before = asked();
+    socket.write(requestHead(target()));
+    // Behind a page whose pieces are still being written, it waits.
+    while (asked() === before && end.writableLength === 0) await setImmediate();
   }
 }
 
@@ -175,10 +188,14 @@ async function readSlowly(wire: Wire, asked: readonly number[], bodies: readonly
     if (chunk !== null) chunks.push(chunk);
     else await setImmediate();
   }
+  const bytes = Buffer.concat(chunks);
   let count = 0;
-  for (const body of bodiesIn(Buffer.concat(chunks))) {
-    assert.ok(body.equals(bodyBytes(bodies[asked[count]!]!)), `response ${count}`);
-    count++;
+  for (let at = 0; at < bytes.length; count++) {
+    const start = bytes.indexOf("\r\n\r\n", at) + 4;
+    const head = bytes.toString("latin1", at, start);
+    assert.ok(head.startsWith("HTTP/1.1 200 OK\r\n"), head.slice(0, 100));
+    at = start + Number(/Content-Length: (\d+)/.exec(head)![1]);
+    assert.ok(bytes.subarray(start, at).equals(bodyBytes(bodies[asked[count]!]!)), `response ${count}`);
   }
   return count;
 }
@@ -194,19 +211,12 @@ describe("parts on the wire", () => {
       const { port, sockets, asked: count } = await serveBodies(bodies, way);
       const slow: { wire: Wire; asked: number[] }[] = [];
       for (let who = 0; who < 3; who++) {
-        const wire = await dial(port);
-        wire.socket.removeAllListeners("data");
-        wire.socket.pause();
+        const wire = await dialDeaf(port);
         const asked: number[] = [];
-        const server = sockets().at(-1)!;
-        // One by one: in a pipeline, later requests would not be answered at once.
-        while (server.writableLength === 0) {
-          const before = count();
+        await stall(wire, sockets().at(-1)!, count, () => {
           asked.push(who === 0 ? 6 : below(40));
-          await wire.send(requestHead(`/${asked.at(-1)}`));
-          // Behind a page whose pieces are still being written, it waits.
-          while (count() === before && server.writableLength === 0) await setImmediate();
-        }
+          return `/${asked.at(-1)}`;
+        });
         const more = Array.from({ length: 20 }, () => below(40));
         void wire.send(more.map((at) => requestHead(`/${at}`)).join(""));
         slow.push({ wire, asked: [...asked, ...more] });
@@ -225,25 +235,13 @@ describe("parts on the wire", () => {
   }
 
   test("node:http ends a peer that reads nothing of a page for two minutes, and none that has read it", async (t) => {
-    const length = 60_000;
-    const slices = { bytes: Buffer.alloc(length, "x"), ranges: [0, length], between: "", behind: "", length };
-    const {
-      port,
-      sockets,
-      asked: count,
-    } = await serveBodies([{ length, head: "", slices, end: "" }], "node:http");
-    const peers = [await dial(port), await dial(port)];
+    const page = bare(sliceAll(Buffer.alloc(60_000, "x")));
+    const { port, sockets, asked } = await serveBodies([page], "node:http");
+    const peers = [await dialDeaf(port), await dialDeaf(port)];
     t.mock.timers.enable({ apis: ["setTimeout"] });
-    for (const [at, { socket }] of peers.entries()) {
-      socket.removeAllListeners("data");
-      socket.pause();
-      while (sockets()[at]!.writableLength === 0) {
-        const before = count();
-        socket.write(requestHead("/0"));
-        while (count() === before) await setImmediate();
-      }
-    }
     const [late, reader] = sockets() as [Socket, Socket];
+    await stall(peers[0]!, late, asked);
+    await stall(peers[1]!, reader, asked);
     t.mock.timers.tick(119_999);
     peers[1]!.socket.resume();
     while (reader.writableLength > 0) await setImmediate();
@@ -251,10 +249,24 @@ describe("parts on the wire", () => {
     assert.ok(!late.destroyed);
     t.mock.timers.tick(10_000);
     assert.ok(late.destroyed && !reader.destroyed);
-    for (const { socket } of peers) socket.destroy();
+    for (const peer of peers) peer.destroy();
   });
 
-  const large = { length: 25_000_000, head: "", slices: sliceAll(Buffer.alloc(25_000_000, "x")), end: "" };
+  const large = bare(sliceAll(Buffer.alloc(25_000_000, "x")));
+
+  /** Asks for the large page and reads it whole. */
+  async function readLarge({ socket }: Wire): Promise<void> {
+    let missing = large.length;
+    socket.removeAllListeners("data");
+    socket.on("data", ({ length }) => {
+      missing -= length;
+    });
+    socket.write(requestHead("/0"));
+    while (missing > 0) {
+      assert.ok(!socket.readableEnded && !socket.destroyed, `${missing} bytes are missing`);
+      await sleep(1);
+    }
+  }
 
   test("a peer that reads nothing of a large page is cut after the timeout, one that reads slowly is not", async () => {
     const limits = { socketTimeout: 0.5, timeoutCheckInterval: 0.1 };
@@ -283,28 +295,14 @@ describe("parts on the wire", () => {
   test("60 peers that read nothing of large pages leave room for those who read", async () => {
     const most = 100_000_000;
     const { port } = await serveBodies([large], "our own HTTP", { maxUnsentBytes: most });
-    /** Asks for the page and reads it whole. */
-    const read = async ({ socket }: Wire): Promise<void> => {
-      let missing = large.length;
-      socket.on("data", ({ length }) => {
-        missing -= length;
-      });
-      socket.write(requestHead("/0"));
-      while (missing > 0) {
-        assert.ok(!socket.readableEnded && !socket.destroyed, `${missing} bytes are missing`);
-        await sleep(1);
-      }
-      socket.removeAllListeners("data");
-    };
     const readers = [await dial(port), await dial(port)];
-    for (const { socket } of readers) socket.removeAllListeners("data");
     /** Pages begin only within the bound: bytes that the system has taken are not unsent. */
     let largest = 0;
     for (let who = 0; who < 60; who++) {
       const deaf = await dial(port);
       deaf.socket.pause();
       void deaf.send(requestHead("/0"));
-      if (who % 20 === 0) await Promise.all(readers.map(read));
+      if (who % 20 === 0) await Promise.all(readers.map(readLarge));
       largest = Math.max(largest, process.memoryUsage().arrayBuffers);
     }
     await sleep(50);
@@ -314,45 +312,20 @@ describe("parts on the wire", () => {
 
   test("readers of large pages do not end each other above the bound", async () => {
     const { port } = await serveBodies([large], "our own HTTP", { maxUnsentBytes: 100_000_000 });
-    const read = async (): Promise<number> => {
-      const { socket } = await dial(port);
-      let bytes = 0;
-      socket.removeAllListeners("data");
-      socket.on("data", ({ length }) => {
-        bytes += length;
-      });
-      socket.write(requestHead("/0"));
-      while (bytes < large.length && !socket.destroyed && !socket.readableEnded) await sleep(1);
-      socket.destroy();
-      return bytes;
-    };
-    const counts = await Promise.all(Array.from({ length: 6 }, read));
-    for (const count of counts) assert.ok(count >= large.length, `${count} bytes`);
+    await Promise.all(Array.from({ length: 6 }, async () => readLarge(await dial(port))));
   });
 
   test("peers that read nothing keep no old generation in memory", async () => {
     setFlagsFromString("--expose-gc");
     const gc = runInNewContext("gc") as () => void;
     const bodies: Body[] = [];
-    const { port, sockets, asked: count } = await serveBodies(bodies);
+    const { port, sockets, asked } = await serveBodies(bodies);
     /** Serves a block to two peers that read nothing, then drops it. @returns a weak reference to the block */
     async function answerAndForget(generation: number): Promise<WeakRef<SharedArrayBuffer>> {
       const memory = new SharedArrayBuffer(1_000_000);
-      const bytes = Buffer.from(memory);
       const length = [20_000, 200_000, 900_000][generation % 3]!;
-      const slices = { bytes, ranges: [7, 7 + length], between: "", behind: "", length };
-      bodies[0] = { length, head: "", slices, end: "" };
-      for (let peer = 0; peer < 2; peer++) {
-        const { socket } = await dial(port);
-        socket.removeAllListeners("data");
-        socket.pause();
-        const server = sockets().at(-1)!;
-        while (server.writableLength === 0) {
-          const before = count();
-          socket.write(requestHead("/0"));
-          while (count() === before && server.writableLength === 0) await setImmediate();
-        }
-      }
+      bodies[0] = bare(sliceAll(Buffer.from(memory, 7, length)));
+      for (let peer = 0; peer < 2; peer++) await stall(await dialDeaf(port), sockets().at(-1)!, asked);
       return new WeakRef(memory);
     }
     const blocks: WeakRef<SharedArrayBuffer>[] = [];

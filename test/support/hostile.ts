@@ -19,8 +19,7 @@ export async function ask(
   void wire.send(requestHead(target, headers, method));
   const response = await wire.response(method);
   assert.equal(header(response, "Connection"), "keep-alive");
-  wire.end();
-  await wire.closed();
+  await wire.hangUp();
   return response;
 }
 

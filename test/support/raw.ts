@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { PATIENCE_MS, within } from "./patience.ts";
+import { deferred, PATIENCE_MS, within } from "./patience.ts";
 
 /** How long a server waits for a peer after its last answer. Tests on a busy machine may be slower than that. */
 const LINGER_MS = 2000;
@@ -22,18 +22,10 @@ export interface RawResponse {
   readonly body: string;
 }
 
-/** How a connection ended: the server half-closed it, or it broke (the error's code). */
-export type Ending = "fin" | (string & {});
-
-export function headerValues(response: RawResponse, name: string): string[] {
-  const wanted = name.toLowerCase();
-  return response.headers.filter(([key]) => key.toLowerCase() === wanted).map(([, value]) => value);
-}
-
-export function header(response: RawResponse, name: string): string | undefined {
-  const values = headerValues(response, name);
-  assert.ok(values.length <= 1, `${name} stands ${values.length} times`);
-  return values[0];
+export function header({ headers }: RawResponse, name: string): string | undefined {
+  const found = headers.filter(([key]) => key.toLowerCase() === name.toLowerCase());
+  assert.ok(found.length <= 1, `${name} stands ${found.length} times`);
+  return found[0]?.[1];
 }
 
 /** The text of `error`; the body must hold no other field. */
@@ -76,11 +68,12 @@ function takeResponse(bytes: Buffer, method: string): { response: RawResponse; l
 export class Wire {
   readonly socket: Socket;
   /** Resolves when the server has half-closed the connection or it broke. */
-  readonly ending: Promise<Ending>;
+  readonly ending: Promise<string>;
   /** Resolves when the connection is gone: with the error that broke it, if any. */
   readonly gone: Promise<string | undefined>;
   #unread: Buffer[] = [];
-  #ended: Ending | undefined;
+  /** `fin` once the server has half-closed the connection, or the code of the error that broke it. */
+  #ended: string | undefined;
   #error: string | undefined;
   #wake: (() => void) | undefined;
   #asked = performance.now();
@@ -89,11 +82,9 @@ export class Wire {
   constructor(port: number) {
     // Half-open, to tell the end of the server's side from the end of ours.
     this.socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true, noDelay: true });
-    let finish: (ending: Ending) => void;
-    this.ending = new Promise((resolve) => {
-      finish = resolve;
-    });
-    const end = (ending: Ending): void => {
+    const { promise, resolve: finish } = deferred<string>();
+    this.ending = promise;
+    const end = (ending: string): void => {
       this.#ended ??= ending;
       finish(ending);
       this.#wake?.();
@@ -196,6 +187,12 @@ export class Wire {
     if (performance.now() - this.#asked < LINGER_MS) assert.equal(error, undefined);
     else assert.match(error ?? "none", /^(none|EPIPE|ECONNRESET)$/);
   }
+
+  /** Half-closes our side; the server must end its side without another byte. */
+  async hangUp(): Promise<void> {
+    this.end();
+    await this.closed();
+  }
 }
 
 const wires = new Set<Wire>();
@@ -235,4 +232,11 @@ export async function lastWord(port: number, bytes: string | Buffer, method = "G
 export function requestHead(target: string, headers: readonly string[] = [], method = "GET"): string {
   const host = headers.some((line) => /^host:/i.test(line)) ? [] : ["Host: orrery.test"];
   return [`${method} ${target} HTTP/1.1`, ...host, ...headers, "", ""].join("\r\n");
+}
+
+const HEAD_BYTES = 16_384;
+
+/** A head of 16 KiB: repeats a text in it. */
+export function filled(make: (text: string) => string, unit: string): string {
+  return make(unit.repeat(Math.floor((HEAD_BYTES - make("").length) / unit.length)));
 }

@@ -24,13 +24,13 @@ export type RunningProxy = Awaited<ReturnType<typeof running>>;
 async function running(
   { child, ended, stdout, stderr }: Program,
   port: number,
-  isUp: () => Promise<unknown>,
+  isUp: (port: number) => Promise<unknown> = listens,
   log = () => stdout() + stderr(),
 ) {
   await until(
     () => {
       if (child.exitCode !== null) throw new Error(`it ended: ${log()}`);
-      return isUp().catch(() => undefined);
+      return isUp(port).catch(() => undefined);
     },
     () => `it to be up: ${log()}`,
   );
@@ -41,12 +41,13 @@ async function running(
   return { port, log, end };
 }
 
-function runNginx(
+/** Runs nginx on a free port. @param http contents of the block `http` */
+async function runNginx(
   folder: string,
-  port: number,
-  http: string,
-  isUp: () => Promise<unknown>,
+  http: (port: number) => string,
+  isUp: (port: number) => Promise<unknown> = listens,
 ): Promise<RunningProxy> {
+  const port = await freePort();
   mkdirSync(join(folder, "temp"), { recursive: true });
   const temp = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
     (name) => `${name}_temp_path ${join(folder, "temp", name)};`,
@@ -55,22 +56,22 @@ function runNginx(
   writeFileSync(
     file,
     `daemon off; worker_processes 1; pid ${folder}/pid; error_log ${log}; user root;
-     events { worker_connections 4096; } http { ${temp.join(" ")} ${http} }`,
+     events { worker_connections 4096; } http { ${temp.join(" ")} ${http(port)} }`,
   );
-  return running(start(["-p", folder, "-c", file], {}, ["nginx"]), port, isUp, () =>
-    readFileSync(log, "utf8"),
-  );
+  const program = start(["-p", folder, "-c", file], {}, ["nginx"]);
+  return running(program, port, isUp, () => readFileSync(log, "utf8"));
 }
 
-function runHaproxy(
+/** Runs HAProxy on a free port. */
+async function runHaproxy(
   folder: string,
-  port: number,
-  configuration: string,
-  isUp: () => Promise<unknown>,
+  configuration: (port: number) => string,
+  isUp: (port: number) => Promise<unknown> = listens,
 ): Promise<RunningProxy> {
+  const port = await freePort();
   mkdirSync(folder, { recursive: true });
   const file = join(folder, "haproxy.cfg");
-  writeFileSync(file, configuration);
+  writeFileSync(file, configuration(port));
   return running(start(["-db", "-f", file], {}, ["haproxy"]), port, isUp);
 }
 
@@ -86,18 +87,20 @@ export async function startNginx(
   // A compressed file that is compressed once more is not the file of the manifest.
   server = `root ${folder}/web; location ~ \\.gz$ { gzip off; }`,
 ): Promise<{ url: string; asked: () => string[] }> {
-  const port = await freePort();
-  const url = `http://127.0.0.1:${port}/current/`;
-  const http = `
+  const http = (port: number): string => `
     log_format asked '$status $request_uri $body_bytes_sent $http_authorization'; access_log ${folder}/asked asked;
     gzip on; gzip_types *; gzip_min_length 1;
     server { listen 127.0.0.1:${port}; ${server} }`;
-  const { end } = await runNginx(folder, port, http, () => get(url));
+  const urlOf = (port: number): string => `http://127.0.0.1:${port}/current/`;
+  const { port, end } = await runNginx(folder, http, (port) => get(urlOf(port)));
   t.after(end);
-  return { url, asked: () => readFileSync(join(folder, "asked"), "utf8").split("\n").slice(0, -1) };
+  return {
+    url: urlOf(port),
+    asked: () => readFileSync(join(folder, "asked"), "utf8").split("\n").slice(0, -1),
+  };
 }
 
-export interface Address {
+interface Address {
   readonly port: number;
   readonly adminPort: number;
 }
@@ -118,29 +121,26 @@ function swap(text: string, old: string | RegExp, by: string): string {
   return changed;
 }
 
-export async function startNginxSite(
-  folder: string,
-  replicas: readonly Pick<Address, "port">[],
-): Promise<RunningProxy> {
-  const port = await freePort();
+const answers = (port: number): Promise<unknown> => ask(port, "/stats", "none");
+
+async function startNginxSite(folder: string, replicas: readonly Address[]): Promise<RunningProxy> {
   certificate(folder);
   let site = readFileSync(join(DEPLOY, "nginx.conf"), "utf8");
   for (const failures of ["max_fails=1 fail_timeout=2s", "max_fails=0"]) {
     const servers = replicas.map((replica) => `server 127.0.0.1:${replica.port} ${failures};`);
     site = swap(site, `    server 127.0.0.1:8787 ${failures};`, servers.join("\n    "));
   }
-  site = swap(site, "listen 443 ssl http2", `listen 127.0.0.1:${port} ssl http2`);
   site = swap(site, "    listen [::]:443 ssl http2;\n", "");
   site = site.replaceAll("/etc/nginx/tls/api.example.com", join(folder, "site"));
-  return runNginx(folder, port, `access_log off; ${site}`, () => ask(port, "/stats", "none"));
+  const http = (port: number): string =>
+    `access_log off; ${swap(site, "listen 443 ssl http2", `listen 127.0.0.1:${port} ssl http2`)}`;
+  return runNginx(folder, http, answers);
 }
 
-export async function startHaproxy(folder: string, replicas: readonly Address[]): Promise<RunningProxy> {
-  const port = await freePort();
+async function startHaproxy(folder: string, replicas: readonly Address[]): Promise<RunningProxy> {
   const { key, pem } = certificate(folder);
   appendFileSync(pem, readFileSync(key));
   let configuration = readFileSync(join(DEPLOY, "haproxy.cfg"), "utf8");
-  configuration = swap(configuration, "bind :443 ", `bind 127.0.0.1:${port} `);
   configuration = swap(configuration, "/etc/haproxy/api.example.com.pem", pem);
   configuration = swap(configuration, " port 8788", "");
   ["a", "b", "c"].forEach((name, index) => {
@@ -148,7 +148,7 @@ export async function startHaproxy(folder: string, replicas: readonly Address[])
     const server = replica && `server ${name} 127.0.0.1:${replica.port} port ${replica.adminPort}`;
     configuration = swap(configuration, new RegExp(`server ${name} .*`), server ?? "");
   });
-  return runHaproxy(folder, port, configuration, () => ask(port, "/stats", "none"));
+  return runHaproxy(folder, (port) => swap(configuration, "bind :443 ", `bind 127.0.0.1:${port} `), answers);
 }
 
 /** How a proxy is configured: by default, or to pass on as much as it can. */
@@ -165,11 +165,10 @@ function listens(port: number): Promise<true> {
 }
 
 /** nginx; a lenient one passes invalid fields, Upgrade and unbuffered bodies on. */
-async function startSharingNginx(folder: string, port: number, kind: Strictness): Promise<RunningProxy> {
-  const own = await freePort();
+function startSharingNginx(folder: string, port: number, kind: Strictness): Promise<RunningProxy> {
   const lenient = `ignore_invalid_headers off; underscores_in_headers on; merge_slashes off;
     proxy_request_buffering off; proxy_set_header Upgrade $http_upgrade; proxy_set_header Expect $http_expect;`;
-  const http = `access_log off;
+  const http = (own: number): string => `access_log off;
     map $uri $own { "~^(?<it>/[rn]/[0-9]+)$" $it; default /odd; }
     map $http_upgrade $passed { default "upgrade"; "" ""; }
     upstream server { server 127.0.0.1:${port} max_fails=0; keepalive ${SHARED}; }
@@ -178,7 +177,7 @@ async function startSharingNginx(folder: string, port: number, kind: Strictness)
       location / { proxy_pass http://server; proxy_http_version 1.1; proxy_next_upstream off;
         proxy_set_header Connection ${kind === "lenient" ? "$passed" : '""'};
         proxy_set_header X-Request-Id "fwd$own"; } }`;
-  return runNginx(folder, own, http, () => listens(own));
+  return runNginx(folder, http);
 }
 
 /** Whether this HAProxy accepts a line in a section. */
@@ -189,9 +188,15 @@ function knows(folder: string, section: string, line: string): boolean {
   return !/unknown|not supported|expects/.test(stdout + stderr);
 }
 
+const HAPROXY_DEFAULTS = `defaults
+  mode http
+  timeout connect 5s
+  timeout client 20s
+  timeout server 20s
+  retries 0`;
+
 /** HAProxy; a lenient one accepts requests that it would refuse by default, and bodies with any method. */
-async function startSharingHaproxy(folder: string, port: number, kind: Strictness): Promise<RunningProxy> {
-  const own = await freePort();
+function startSharingHaproxy(folder: string, port: number, kind: Strictness): Promise<RunningProxy> {
   mkdirSync(folder, { recursive: true });
   const lenient = (section: string, ...lines: string[]): string =>
     kind === "strict" ? "" : lines.filter((line) => knows(folder, section, line)).join("\n  ");
@@ -201,15 +206,10 @@ async function startSharingHaproxy(folder: string, port: number, kind: Strictnes
     "option accept-invalid-http-request",
   );
   const isOwn = "{ path -m reg ^/[rn]/[0-9]+$ }";
-  const configuration = `global
+  const configuration = (own: number): string => `global
   maxconn 2000
   ${lenient("global", "h1-accept-payload-with-any-method")}
-defaults
-  mode http
-  timeout connect 5s
-  timeout client 20s
-  timeout server 20s
-  retries 0
+${HAPROXY_DEFAULTS}
 frontend f
   bind 127.0.0.1:${own}
   ${anyRequest}
@@ -221,7 +221,7 @@ backend b
   http-reuse always
   server s 127.0.0.1:${port} maxconn ${SHARED} pool-max-conn ${SHARED} pool-purge-delay 60s
 `;
-  return runHaproxy(folder, own, configuration, () => listens(own));
+  return runHaproxy(folder, configuration);
 }
 
 /** Starts either; each sets the request id to `fwd` and the path, or to `fwd/odd` for unusual paths. */
@@ -229,20 +229,16 @@ export const PROXIES = { nginx: startSharingNginx, HAProxy: startSharingHaproxy 
 
 export const BALANCERS = { nginx: startNginxSite, HAProxy: startHaproxy };
 
-async function startCompressingNginx(folder: string, port: number): Promise<RunningProxy> {
-  const own = await freePort();
-  const http = `access_log off; gzip on; gzip_types application/json; gzip_proxied any;
+function startCompressingNginx(folder: string, port: number): Promise<RunningProxy> {
+  const http = (
+    own: number,
+  ): string => `access_log off; gzip on; gzip_types application/json; gzip_proxied any;
     server { listen 127.0.0.1:${own}; location / { proxy_pass http://127.0.0.1:${port}; } }`;
-  return runNginx(folder, own, http, () => listens(own));
+  return runNginx(folder, http);
 }
 
-async function startCompressingHaproxy(folder: string, port: number): Promise<RunningProxy> {
-  const own = await freePort();
-  const configuration = `defaults
-  mode http
-  timeout connect 5s
-  timeout client 20s
-  timeout server 20s
+function startCompressingHaproxy(folder: string, port: number): Promise<RunningProxy> {
+  const configuration = (own: number): string => `${HAPROXY_DEFAULTS}
 frontend f
   bind 127.0.0.1:${own}
   filter compression
@@ -254,8 +250,9 @@ backend b
   server s 127.0.0.1:${port} check inter 200ms
 `;
   // It asks OPTIONS / and answers 503 itself while it believes the server to be down.
-  const isUp = async (): Promise<boolean> => (await get(`http://127.0.0.1:${own}/`)).status === 302;
-  return runHaproxy(folder, own, configuration, isUp);
+  const isUp = async (own: number): Promise<boolean> =>
+    (await get(`http://127.0.0.1:${own}/`)).status === 302;
+  return runHaproxy(folder, configuration, isUp);
 }
 
 async function runApache(folder: string, modules: string, lines: readonly string[]): Promise<RunningProxy> {
@@ -272,7 +269,7 @@ async function runApache(folder: string, modules: string, lines: readonly string
   ];
   writeFileSync(file, all.join("\n"));
   const program = start(["-f", file, "-D", "FOREGROUND"], {}, ["apache2"]);
-  return running(program, own, () => listens(own));
+  return running(program, own);
 }
 
 function startCompressingApache(folder: string, port: number): Promise<RunningProxy> {
@@ -290,16 +287,13 @@ export async function startForwardProxy(
   mkdirSync(folder, { recursive: true });
   const [people, asked] = [join(folder, "people"), join(folder, "asked")];
   writeFileSync(people, `me:{SHA}${createHash("sha1").update(password).digest("base64")}\n`);
-  const proxy = await runApache(
-    folder,
-    "proxy proxy_http proxy_connect auth_basic authn_core authn_file authz_user",
-    [
-      `LogFormat "%>s %m %U" asked\nCustomLog ${asked} asked`,
-      "ProxyRequests On\nAllowCONNECT 1-65535",
-      "<Proxy *>\nAuthType Basic\nAuthName proxy",
-      `AuthBasicProvider file\nAuthUserFile ${people}\nRequire valid-user\n</Proxy>`,
-    ],
-  );
+  const modules = "proxy proxy_http proxy_connect auth_basic authn_core authn_file authz_user";
+  const proxy = await runApache(folder, modules, [
+    `LogFormat "%>s %m %U" asked\nCustomLog ${asked} asked`,
+    "ProxyRequests On\nAllowCONNECT 1-65535",
+    "<Proxy *>\nAuthType Basic\nAuthName proxy",
+    `AuthBasicProvider file\nAuthUserFile ${people}\nRequire valid-user\n</Proxy>`,
+  ]);
   // Its workers make the log a moment after they listen.
   const lines = (): string[] =>
     existsSync(asked) ? readFileSync(asked, "utf8").split("\n").slice(0, -1) : [];
@@ -314,7 +308,7 @@ async function startCompressingCaddy(folder: string, port: number): Promise<Runn
   writeFileSync(file, `{\n admin off\n auto_https off\n}\nhttp://:${own} {\n ${site}\n}\n`);
   const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
   const program = start(["run", "--config", file, "--adapter", "caddyfile"], home, ["caddy"]);
-  return running(program, own, () => listens(own));
+  return running(program, own);
 }
 
 /** Proxies that compress JSON, without TLS, by their defaults otherwise. */
