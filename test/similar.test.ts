@@ -15,7 +15,7 @@ import { MOST_SIMILAR, openSimilar } from "../src/similar/similar.ts";
 import type { PageOf, SearchName, Store } from "../src/store/generation.ts";
 import { codePointsOf, substringDistance, wholeDistance } from "../src/util/distance.ts";
 import { createRandom } from "../src/util/random.ts";
-import { modelFold } from "./conformance/model.ts";
+import { modelFold, modelRank } from "./conformance/model.ts";
 import {
   answersWhileIndexing,
   closesAnyTime,
@@ -66,12 +66,8 @@ function modelDistance(from: string, to: string, isSubstring = true): number {
 
 /** Rank class of a name in a search of users or worlds; lower is better. */
 function modelClass(name: string, term: string, isWorld: boolean): number {
-  const folded = modelFold(name);
-  if (folded === term) return 0;
-  if (folded.startsWith(term)) return 1;
-  if (!isWorld) return 2;
-  const terms = term.split(/\s+/u).slice(0, 10);
-  return terms.every((one) => folded.includes(one)) ? 2 : 3;
+  const rank = modelRank(modelFold(name), term);
+  return isWorld ? rank : Math.min(rank, 2);
 }
 
 /** A search over names; later names belong to more popular worlds. */
