@@ -1,8 +1,6 @@
 /** Rows that a program gives to the library in place of a folder. */
 
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
 import { type GivenRows, type OpenOptions, type Orrery, openOrrery, SnapshotError } from "../src/mod.ts";
 import { temporaryFolder } from "./support/folders.ts";
@@ -13,20 +11,20 @@ const keys = [{ id: "t", kind: "cli", token: "svcx_t" }] as const;
 const asGiven = ({ users, worlds, stats, instances }: ReturnType<typeof bulkRows>) =>
   ({ users, worlds, worldStats: stats, instances }) as unknown as Required<GivenRows>;
 
-async function open(rows: GivenRows, more: Partial<OpenOptions> = {}): Promise<Orrery> {
-  return await openOrrery({ rows, keys, threads: false, similar: false, ...more });
-}
+const open = (rows: GivenRows, more: Partial<OpenOptions> = {}): Promise<Orrery> =>
+  openOrrery({ rows, keys, threads: false, similar: false, ...more });
 
 async function replies(orrery: Orrery): Promise<string[]> {
-  const targets = [
-    "/stats",
+  const lists = [
     "/worlds?limit=50",
     "/worlds/popular",
     "/users/search?q=a",
     "/worlds/search?q=e",
     "/instances",
   ];
-  const all = targets.map((target) => orrery.ask({ target: BASE + target, authorization: "Bearer svcx_t" }));
+  const all = ["/stats", ...lists].map((target) =>
+    orrery.ask({ target: BASE + target, authorization: "Bearer svcx_t" }),
+  );
   return (await Promise.all(all)).map(({ status, body }) => `${status} ${body}`);
 }
 
@@ -47,30 +45,22 @@ const USER = {
 
 for (const [name, rows] of Object.entries({ nasty: nastyRows(), bulk: bulkRows(2500) })) {
   test(`${name} rows are answered as those of a folder, from arrays and from generators`, async (t) => {
-    const folder = join(temporaryFolder(), name);
-    mkdirSync(folder);
+    const folder = temporaryFolder(t);
     writeSnapshot(folder, rows);
     const ofFolder = await openOrrery({ snapshot: folder, keys, threads: false, similar: false, watch: 0 });
     t.after(ofFolder.close);
     const expected = await replies(ofFolder);
     const given = asGiven(rows);
-    const once = function* <Row>(list: Iterable<Row>) {
-      yield* list;
+    const once = function* (list: unknown): Generator<never> {
+      yield* list as never[];
     };
-    const later = async function* <Row>(list: Iterable<Row>) {
-      yield* list;
+    const later = async function* (list: unknown): AsyncGenerator<never> {
+      yield* list as never[];
     };
-    const forms: GivenRows[] = [
-      given,
-      {
-        users: once(given.users as never),
-        worlds: later(given.worlds as never),
-        worldStats: given.worldStats,
-        instances: once(given.instances as never),
-      },
-    ];
+    const { users, worlds, instances } = given;
+    const iterated = { ...given, users: once(users), worlds: later(worlds), instances: once(instances) };
     const names = new Set<string>();
-    for (const form of forms) {
+    for (const form of [given, iterated]) {
       const orrery = await open(form, { threads: name === "bulk" });
       t.after(orrery.close);
       assert.deepEqual(await replies(orrery), expected);
@@ -82,13 +72,8 @@ for (const [name, rows] of Object.entries({ nasty: nastyRows(), bulk: bulkRows(2
 }
 
 test("problems name the table, the index and the field, and say nothing of other fields", async () => {
-  const users = [
-    USER,
-    { ...USER, id: "x", email: "secret@example.org" },
-    5,
-    { ...USER, displayName: null },
-    USER,
-  ];
+  const wrong = [{ ...USER, id: "x", email: "secret@example.org" }, 5, { ...USER, displayName: null }];
+  const users = [USER, ...wrong, USER];
   assert.deepEqual(await problemsOf({ users }), [
     'users[1]: id: must be a UUID, is "x"',
     "users[2]: must be an object, is 5",
@@ -111,11 +96,8 @@ test("problems name the table, the index and the field, and say nothing of other
 });
 
 test("dates are times, rows are not changed, absent tables are empty", async (t) => {
-  const row = Object.freeze({
-    ...USER,
-    createdAt: new Date("2026-01-01T00:00:00Z"),
-    email: "secret@example.org",
-  });
+  const createdAt = new Date("2026-01-01T00:00:00Z");
+  const row = Object.freeze({ ...USER, createdAt, email: "secret@example.org" });
   const orrery = await open({ users: [row] });
   t.after(orrery.close);
   const [stats, worlds, , found] = await replies(orrery);
@@ -143,19 +125,12 @@ test("setRows replaces them as a reload does", async (t) => {
   assert.match(shrunk.problems[0]!, /less than half/);
   assert.deepEqual([orrery.generation(), await replies(orrery)], [first, before]);
   assert.equal((await orrery.reload()).snapshot, "unchanged");
-  const rows = asGiven(bulkRows(121));
-  const loaded = await orrery.setRows(rows);
+  const loaded = await orrery.setRows(asGiven(bulkRows(121)));
   assert.deepEqual([loaded.snapshot, loaded.generation], ["loaded", orrery.generation()]);
   assert.notEqual(orrery.generation(), first);
   assert.equal((await orrery.setRows(asGiven(bulkRows(121)))).snapshot, "unchanged");
-  const both = await Promise.all([
-    orrery.setRows(asGiven(bulkRows(122))),
-    orrery.setRows(asGiven(bulkRows(123))),
-  ]);
-  assert.deepEqual(
-    both.map(({ snapshot }) => snapshot),
-    ["loaded", "loaded"],
-  );
+  const both = await Promise.all([122, 123].map((count) => orrery.setRows(asGiven(bulkRows(count)))));
+  for (const { snapshot } of both) assert.equal(snapshot, "loaded");
   assert.match((await replies(orrery))[0]!, /"totalUsers":123/);
 });
 

@@ -51,7 +51,7 @@ function replace(folder: string, name: string, contents: readonly RawRow[] | str
 function watchedFiles(): { files: Partial<FileSystem>; opened: string[]; read: Set<string> } {
   const opened: string[] = [];
   const read = new Set<string>();
-  const open = async (...call: Parameters<FileSystem["open"]>): ReturnType<FileSystem["open"]> => {
+  const open: FileSystem["open"] = async (...call) => {
     const handle = await realFiles.open(...call);
     const name = basename(String(call[0]));
     opened.push(name);
@@ -70,14 +70,14 @@ function watchedFiles(): { files: Partial<FileSystem>; opened: string[]; read: S
  *
  * @returns in `read` the tables that the second load read, in `kept` the parts of the index from the previous one
  */
-async function loadAgain(folder: string, change: () => unknown) {
+async function loadAgain(folder: string, change: (folder: string) => unknown) {
   const previous = mustLoad(await loadSnapshot(folder));
   const index = previous.index ?? indexStore(previous.store);
-  await change();
+  await change(folder);
   const { files, opened } = watchedFiles();
   const after = mustLoad(await loadWith(files, folder, { previous }));
   const whole = mustLoad(await loadSnapshot(folder));
-  const plain = ({ store, reports, kept, bytes }: Loaded): unknown => ({ store, reports, kept, bytes });
+  const plain = ({ store, reports, kept, bytes }: Loaded) => ({ store, reports, kept, bytes });
   assert.deepEqual(plain(after), plain(whole));
   const made = partsMade(after.index ?? indexReusing(after, index), index);
   const read = ROW_FILES.filter((file) => !after.reused.has(file));
@@ -91,9 +91,8 @@ describe("a load while a snapshot is published", () => {
   /** Replaces the users after a load's look at the folder and before its first open, `times` times. */
   function publishing(folder: string, times: number, hasManifest = true): Partial<FileSystem> {
     let left = times;
-    const open = (...call: Parameters<FileSystem["open"]>): ReturnType<FileSystem["open"]> => {
-      const isFirst = basename(String(call[0])) === "manifest.json";
-      if (isFirst && left-- > 0) {
+    const open: FileSystem["open"] = (...call) => {
+      if (basename(String(call[0])) === "manifest.json" && left-- > 0) {
         const rows = { ...ROWS, "users.ndjson": [...ROWS["users.ndjson"], user(40 + left)] };
         if (hasManifest) writeFiles(folder, withManifest(snapshotFiles(rows), `g${left}`));
         else replace(folder, "users.ndjson", rows["users.ndjson"]);
@@ -132,8 +131,7 @@ describe("a load after another", () => {
   });
 
   test("opens instances alone when they changed; tables, rankings and indexes are the same objects", async (t) => {
-    const folder = place(t);
-    const { opened, read, kept, previous, after } = await loadAgain(folder, () =>
+    const { opened, read, kept, previous, after } = await loadAgain(place(t), (folder) =>
       replace(folder, "instances.ndjson", [instance(5), instance(6, { worldId: id("b", 3) })]),
     );
     assert.deepEqual([opened, read], [["instances.ndjson"], ["instances.ndjson"]]);
@@ -149,8 +147,7 @@ describe("a load after another", () => {
   });
 
   test("opens statistics alone when they changed, and indexes nothing", async (t) => {
-    const folder = place(t);
-    const changed = await loadAgain(folder, () =>
+    const changed = await loadAgain(place(t), (folder) =>
       replace(folder, "world-stats.ndjson", [worldStats(2, { totalVisits: 8 })]),
     );
     assert.deepEqual(changed.opened, ["world-stats.ndjson"]);
@@ -158,8 +155,7 @@ describe("a load after another", () => {
   });
 
   test("opens users alone when they changed, and finds the owners of worlds again", async (t) => {
-    const folder = place(t);
-    const { opened, kept, after } = await loadAgain(folder, () =>
+    const { opened, kept, after } = await loadAgain(place(t), (folder) =>
       replace(folder, "users.ndjson", [user(2), user(9, { createdAt: "2026-01-09T00:00Z" })]),
     );
     assert.deepEqual(opened, ["users.ndjson"]);
@@ -173,20 +169,16 @@ describe("a load after another", () => {
 
   test("reads instances and statistics again when other worlds are visible, and only then", async (t) => {
     const folder = place(t);
-    const worlds = ROWS["worlds.ndjson"];
-    const text = await loadAgain(folder, () =>
-      replace(folder, "worlds.ndjson", [{ ...worlds[0], description: "other" }, ...worlds.slice(1)]),
-    );
+    const [first, second, hidden, last] = ROWS["worlds.ndjson"];
+    const loadWorlds = (...worlds: RawRow[]) =>
+      loadAgain(folder, () => replace(folder, "worlds.ndjson", worlds));
+    const text = await loadWorlds({ ...first, description: "other" }, second, hidden, last);
     assert.deepEqual(text.read, ["worlds.ndjson"]);
-    const shown = await loadAgain(folder, () =>
-      replace(folder, "worlds.ndjson", [...worlds.slice(0, 2), { ...worlds[2], isPublic: true }, worlds[3]]),
-    );
+    const shown = await loadWorlds(first, second, { ...hidden, isPublic: true }, last);
     assert.deepEqual(shown.read, ["worlds.ndjson", "world-stats.ndjson", "instances.ndjson"]);
     assert.equal(shown.after.store.instances.rows, shown.previous.store.instances.rows + 1);
     // The numbers of visible and hidden worlds are the same, but one hidden world is gone.
-    const gone = await loadAgain(folder, () =>
-      replace(folder, "worlds.ndjson", [...worlds.slice(0, 2), world(7, { isPublic: false }), worlds[3]]),
-    );
+    const gone = await loadWorlds(first, second, world(7, { isPublic: false }), last);
     assert.deepEqual(gone.read, ["worlds.ndjson", "world-stats.ndjson", "instances.ndjson"]);
   });
 
@@ -207,8 +199,7 @@ describe("a load after another", () => {
   });
 
   test("keeps index and table where a change is in no served field", async (t) => {
-    const folder = place(t);
-    const { read, kept, previous, after } = await loadAgain(folder, () =>
+    const { read, kept, previous, after } = await loadAgain(place(t), (folder) =>
       replace(folder, "users.ndjson", [user(1, { email: "x" }), user(2), user(3)]),
     );
     assert.deepEqual([read, kept], [["users.ndjson"], ["users", "worlds"]]);
@@ -217,8 +208,7 @@ describe("a load after another", () => {
   });
 
   test("refuses a manifest that says something else of a file that is not read again", async (t) => {
-    const files = withManifest(snapshotFiles(ROWS), "g-1");
-    const folder = writeFiles(temporaryFolder(t), files);
+    const folder = writeFiles(temporaryFolder(t), withManifest(snapshotFiles(ROWS), "g-1"));
     const previous = mustLoad(await loadSnapshot(folder));
     for (const [what, value] of [
       ["sha256", "0".repeat(64)],
@@ -257,36 +247,35 @@ describe("a load after another", () => {
   test("does not read a prepared file again, whatever name a manifest gives it", async (t) => {
     const folder = place(t);
     const prepared = temporaryFolder(t);
-    const built = await buildPrepared(folder, prepared, { manifest: true });
-    assert.ok(built.ok);
+    assert.ok((await buildPrepared(folder, prepared, { manifest: true })).ok);
     const previous = mustLoad(await loadSnapshot(prepared));
     const { files, read } = watchedFiles();
     const same = mustLoad(await loadWith(files, prepared, { previous }));
     assert.deepEqual([[...read], same.store.id], [["manifest.json"], previous.store.id]);
     assert.deepEqual([...same.reused], [...ROW_FILES]);
     assert.equal(same.store.users, previous.store.users);
-    const manifest = JSON.parse(readFileSync(join(prepared, "manifest.json"), "utf8"));
-    writeFileSync(join(prepared, "manifest.json"), JSON.stringify({ ...manifest, generation: "renamed" }));
+    const listed = join(prepared, "manifest.json");
+    const manifest = JSON.parse(readFileSync(listed, "utf8"));
+    writeFileSync(listed, JSON.stringify({ ...manifest, generation: "renamed" }));
     read.clear();
     const renamed = mustLoad(await loadWith(files, prepared, { previous: same }));
     assert.deepEqual([[...read], renamed.store.id], [["manifest.json"], "renamed"]);
-    const whole = mustLoad(await loadSnapshot(prepared));
-    assert.deepEqual(renamed.store, whole.store);
-    rmSync(join(prepared, "manifest.json"));
+    assert.deepEqual(renamed.store, mustLoad(await loadSnapshot(prepared)).store);
+    rmSync(listed);
     const unnamed = mustLoad(await loadWith(files, prepared, { previous: renamed }));
     assert.deepEqual(unnamed.store, mustLoad(await loadSnapshot(prepared)).store);
     manifest.files["generation.orrery"].sha256 = "0".repeat(64);
-    writeFileSync(join(prepared, "manifest.json"), JSON.stringify(manifest));
+    writeFileSync(listed, JSON.stringify(manifest));
     const problems = problemsOf(await loadSnapshot(prepared));
     assert.deepEqual(problemsOf(await loadSnapshot(prepared, { previous })), problems);
   });
 });
 
+/** Whether a change of one array is seen in the other. */
 function isSameMemory(a: Uint32Array, b: Uint32Array): boolean {
-  const previous = a[0]!;
-  a[0] = previous ^ 1;
+  a[0]! ^= 1;
   const isSame = b[0] === a[0];
-  a[0] = previous;
+  a[0]! ^= 1;
   return isSame;
 }
 

@@ -7,42 +7,27 @@ import { formatTime, parseTime } from "../src/model/time.ts";
 import { formatUuid, parseUuid } from "../src/model/uuid.ts";
 import { ArrivingIds, createIdMap, findId, findWords } from "../src/store/ids.ts";
 import { isModelUuid, modelTime, modelTimeText } from "./conformance/model.ts";
+import { textIn, weighted } from "./conformance/property.ts";
 
 describe("times", () => {
   const two = (max: number) => fc.nat(max).map((value) => String(value).padStart(2, "0"));
-  const fraction = fc
-    .array(fc.constantFrom(..."0123456789"), { maxLength: 12 })
-    .map((digits) => `.${digits.join("")}`);
+  const fraction = textIn("0123456789", 12).map((digits) => `.${digits}`);
   const seconds = fc.oneof(
     fc.constant(""),
-    two(61).map((value) => `:${value}`),
-    fc.tuple(two(61), fraction).map(([value, rest]) => `:${value}${rest}`),
+    fc.tuple(two(61), fc.oneof(fc.constant(""), fraction)).map(([value, rest]) => `:${value}${rest}`),
   );
-  const zone = fc.oneof(
-    { weight: 3, arbitrary: fc.constant("Z") },
-    {
-      weight: 3,
-      arbitrary: fc.tuple(fc.constantFrom("+", "-"), two(24), two(60)).map(([s, h, m]) => `${s}${h}:${m}`),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.constantFrom("", "z", "+0100", "+01", " Z", "Z ", "−01:00", "+1:00", "-00:00", "UTC"),
-    },
+  const zone = weighted(
+    [3, fc.constant("Z")],
+    [3, fc.tuple(fc.constantFrom("+", "-"), two(24), two(60)).map(([s, h, m]) => `${s}${h}:${m}`)],
+    [1, fc.constantFrom("", "z", "+0100", "+01", " Z", "Z ", "−01:00", "+1:00", "-00:00", "UTC")],
   );
   const year = fc.oneof(
     fc.constantFrom("0000", "0004", "0100", "1900", "1969", "1970", "2000", "2024", "9999"),
     fc.nat(9999).map((value) => String(value).padStart(4, "0")),
   );
+  const dayOfMonth = fc.oneof(two(32), fc.constantFrom("28", "29", "30", "31"));
   const likely = fc
-    .tuple(
-      year,
-      two(13),
-      fc.oneof(two(32), fc.constantFrom("28", "29", "30", "31")),
-      two(24),
-      two(60),
-      seconds,
-      zone,
-    )
+    .tuple(year, two(13), dayOfMonth, two(24), two(60), seconds, zone)
     .map(([y, month, day, hour, minute, rest, z]) => `${y}-${month}-${day}T${hour}:${minute}${rest}${z}`);
   const damaged = fc
     .tuple(likely, fc.nat(35), fc.constantFrom("", "x", " ", "0", "-", ":", "\n", "٣", "T", "+"), fc.nat(1))
@@ -51,7 +36,7 @@ describe("times", () => {
   test("are read as the naive reader reads them", () => {
     let good = 0;
     fc.assert(
-      fc.property(fc.oneof({ weight: 4, arbitrary: likely }, { weight: 1, arbitrary: damaged }), (some) => {
+      fc.property(weighted([4, likely], [1, damaged]), (some) => {
         const at = parseTime(some);
         assert.equal(at, modelTime(some), some);
         if (!Number.isNaN(at)) good++;
@@ -71,7 +56,6 @@ describe("times", () => {
       fc.property(milliseconds, (at) => {
         const written = formatTime(at);
         assert.equal(written, modelTimeText(at));
-        assert.match(written, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
         assert.equal(parseTime(written), at);
       }),
       { numRuns: 5000 },
@@ -98,9 +82,8 @@ describe("ids", () => {
         const digits = four.map((value) => value.toString(16).padStart(8, "0")).join("");
         assert.equal(lower.replaceAll("-", ""), digits, "digits in order");
         const letters = Array.from(lower, (c, at) => ((upper >>> (at % 32)) & 1 ? c.toUpperCase() : c));
-        const mixed = letters.join("");
         const read = new Uint32Array(6);
-        assert.ok(parseUuid(mixed, read, 1));
+        assert.ok(parseUuid(letters.join(""), read, 1));
         assert.deepEqual([...read], [0, ...four, 0]);
       }),
       { numRuns: 3000 },

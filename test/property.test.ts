@@ -28,6 +28,8 @@ import {
   snapshot,
   TOKEN,
   text,
+  textIn,
+  weighted,
   withRows,
 } from "./conformance/property.ts";
 import { part, untilCovered } from "./support/long.ts";
@@ -97,13 +99,12 @@ describe("searches and lists", () => {
   test("fold and cut queries as the model does", () => {
     fc.assert(
       fc.property(text, text, (a, b) => {
-        assert.equal(fold(a.toWellFormed()), modelFold(a.toWellFormed()));
-        assert.equal(readTerm(a.toWellFormed()), modelTerm(a.toWellFormed()));
+        const short = a.toWellFormed();
+        assert.equal(fold(short), modelFold(short));
+        assert.equal(readTerm(short), modelTerm(short));
         for (const length of [254, 255, 256, 257]) {
-          const long = `${b}`.toWellFormed().padEnd(length, "x").slice(0, length) + a;
-          const query = long.toWellFormed();
-          assert.equal(readTerm(query), modelTerm(query));
-          assert.equal(readTerm(`${query}😀`), modelTerm(`${query}😀`));
+          const query = (b.toWellFormed().padEnd(length, "x").slice(0, length) + a).toWellFormed();
+          for (const long of [query, `${query}😀`]) assert.equal(readTerm(long), modelTerm(long));
           assert.ok(readTerm(query).isWellFormed());
         }
       }),
@@ -117,12 +118,12 @@ describe("searches and lists", () => {
 describe("any request", () => {
   const rows = nastyRows();
   const idOf = (list: readonly { id: string }[]) => fc.constantFrom(...list.map(({ id }) => id));
-  const anyId = fc.oneof(
-    { weight: 4, arbitrary: idOf(rows.worlds) },
-    { weight: 4, arbitrary: idOf(rows.users) },
-    { weight: 4, arbitrary: idOf(rows.instances) },
-    { weight: 1, arbitrary: fc.constantFrom(UNKNOWN_ID, "x", "search", "popular", "", "stats") },
-    { weight: 1, arbitrary: fc.string({ maxLength: 4 }) },
+  const anyId = weighted(
+    [4, idOf(rows.worlds)],
+    [4, idOf(rows.users)],
+    [4, idOf(rows.instances)],
+    [1, fc.constantFrom(UNKNOWN_ID, "x", "search", "popular", "", "stats")],
+    [1, fc.string({ maxLength: 4 })],
   );
   const number = fc.oneof(
     fc.integer({ min: -3, max: 80 }).map(String),
@@ -137,22 +138,15 @@ describe("any request", () => {
     fc.tuple(fc.constant("match"), fc.constantFrom("similar", "exact", "Similar", "")),
     fc.tuple(fc.constantFrom("sort", "Limit", "__proto__", ""), text),
   );
-  const query = fc.oneof(
-    {
-      weight: 6,
-      arbitrary: fc.array(parameter, { maxLength: 4 }).map((pairs) => `?${new URLSearchParams(pairs)}`),
-    },
-    { weight: 1, arbitrary: fc.constant("") },
+  const query = weighted(
+    [6, fc.array(parameter, { maxLength: 4 }).map((pairs) => `?${new URLSearchParams(pairs)}`)],
+    [1, fc.constant("")],
     // The "x" prevents "??": the rules do not say clearly whether the second mark belongs to the query.
-    { weight: 2, arbitrary: fc.string({ unit: "binary", maxLength: 12 }).map((any) => `?x${any}`) },
-    {
-      weight: 2,
-      arbitrary: fc
-        .array(fc.constantFrom("limit", "q", "=", "&", "%", "+", "5", "a", ";", "%6", "offset=1"), {
-          maxLength: 9,
-        })
-        .map((parts) => `?${parts.join("")}`),
-    },
+    [2, fc.string({ unit: "binary", maxLength: 12 }).map((any) => `?x${any}`)],
+    [
+      2,
+      textIn(["limit", "q", "=", "&", "%", "+", "5", "a", ";", "%6", "offset=1"], 9).map((any) => `?${any}`),
+    ],
   );
   const patterns = ROUTES.map(({ path }) => path);
   const fixed = patterns.filter((path) => !path.includes(":id"));
@@ -160,28 +154,18 @@ describe("any request", () => {
     // Fixed paths twice as often, as most ids belong to another table.
     .tuple(fc.constantFrom(...patterns, ...fixed, ...fixed), anyId)
     .map(([pattern, id]) => pattern.replace(":id", () => id));
-  const anyPath = fc.oneof(
-    { weight: 30, arbitrary: operationPath },
-    { weight: 1, arbitrary: operationPath.map((some) => `${some}/`) },
-    { weight: 1, arbitrary: fc.string({ maxLength: 8 }).map((some) => `/${some}`) },
-    { weight: 1, arbitrary: fc.tuple(operationPath, operationPath).map(([a, b]) => a + b) },
+  const anyPath = weighted(
+    [30, operationPath],
+    [1, operationPath.map((some) => `${some}/`)],
+    [1, fc.string({ maxLength: 8 }).map((some) => `/${some}`)],
+    [1, fc.tuple(operationPath, operationPath).map(([a, b]) => a + b)],
   );
-  const authorization = fc.oneof(
-    { weight: 4, arbitrary: fc.constant(`Bearer ${TOKEN}`) },
-    { weight: 5, arbitrary: fc.constant("Bearer svc_sk_all") },
-    { weight: 2, arbitrary: fc.constant("bearer   svc_sk_some") },
-    {
-      weight: 1,
-      arbitrary: fc.constantFrom("", "Bearer", "Bearer ", "Basic x", "Bearer svc_sk_", "svcx_property"),
-    },
-    {
-      weight: 1,
-      arbitrary: fc
-        .array(fc.constantFrom("Bearer", "bearer", " ", "\t", "svc_sk_", "svcx_", "property", "all", "x"), {
-          maxLength: 6,
-        })
-        .map((parts) => parts.join("")),
-    },
+  const authorization = weighted(
+    [4, fc.constant(`Bearer ${TOKEN}`)],
+    [5, fc.constant("Bearer svc_sk_all")],
+    [2, fc.constant("bearer   svc_sk_some")],
+    [1, fc.constantFrom("", "Bearer", "Bearer ", "Basic x", "Bearer svc_sk_", "svcx_property")],
+    [1, textIn(["Bearer", "bearer", " ", "\t", "svc_sk_", "svcx_", "property", "all", "x"], 6)],
   );
   const tagList = fc
     .array(fc.constantFrom('"g-1"', 'W/"g-1"', '"other"', 'W/"other"', '"g-1,"', '""', '"g-2", "g-1"'), {
@@ -189,9 +173,8 @@ describe("any request", () => {
       maxLength: 3,
     })
     .map((parts) => parts.join(", "));
-  const condition = fc.oneof({ weight: 4, arbitrary: tagList }, { weight: 1, arbitrary: fc.constant("*") });
-  const seldom = <T>(some: fc.Arbitrary<T>) =>
-    fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: some });
+  const condition = weighted([4, tagList], [1, fc.constant("*")]);
+  const seldom = <T>(some: fc.Arbitrary<T>) => weighted([3, fc.constant(null)], [1, some]);
   const mostly = (usual: string, times: number, others: readonly string[]) =>
     fc.constantFrom(...Array.from({ length: times }, () => usual), ...others);
   const step: fc.Arbitrary<Step> = fc
@@ -201,24 +184,17 @@ describe("any request", () => {
       below: anyPath,
       query,
       authorization: fc.option(authorization, { freq: 9 }),
-      ifMatch: seldom(condition),
-      ifNoneMatch: seldom(condition),
+      "if-match": seldom(condition),
+      "if-none-match": seldom(condition),
       // The expiring key expires within this range.
       now: fc.integer({ min: 1_000_000_000_000, max: 1_000_000_009_000 }),
     })
-    .map((made) => {
-      const given = [
-        ["authorization", made.authorization],
-        ["if-match", made.ifMatch],
-        ["if-none-match", made.ifNoneMatch],
-      ] as const;
-      return {
-        method: made.method,
-        target: `${made.base}${made.below}${made.query}`,
-        headers: given.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const])),
-        now: made.now,
-      };
-    });
+    .map(({ method, base, below, query, now, ...headers }) => ({
+      method,
+      target: `${base}${below}${query}`,
+      headers: Object.entries(headers).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
+      now,
+    }));
 
   test("is answered as the model answers it", async () => {
     const statuses = new Map<number, number>();
@@ -258,19 +234,11 @@ describe("any request", () => {
         fc.constantFrom("gzip", "br", "zstd", "deflate", "gzi", "gzip2", "GZIP"),
       )
       .map(([weak, tag, mark, name]) => `${weak}"${tag}${mark}${name}"`);
+    const plain = fc.constantFrom('"g"', 'W/"g"', '"h"', 'W/"h"', '"g,g"', '"W/g"', '""', '"*"', '"é"');
     const tags = fc
-      .array(
-        fc.oneof(
-          fc.constantFrom('"g"', 'W/"g"', '"h"', 'W/"h"', '"g,g"', '"W/g"', '""', '"*"', '"é"'),
-          marked,
-        ),
-        {
-          maxLength: 5,
-        },
-      )
+      .array(fc.oneof(plain, marked), { maxLength: 5 })
       .chain((list) => fc.constantFrom(",", ", ", " , ", ",,", ", ,\t").map((glue) => list.join(glue)));
-    const some = fc.oneof({ weight: 5, arbitrary: tags }, { weight: 1, arbitrary: fc.constant("*") });
-    const header = fc.option(some, { nil: undefined });
+    const header = fc.option(weighted([5, tags], [1, fc.constant("*")]), { nil: undefined });
     fc.assert(
       fc.property(header, header, (ifMatch, ifNoneMatch) => {
         const expected = modelConditions(ifMatch, ifNoneMatch, "g");

@@ -15,7 +15,7 @@ import { MOST_SIMILAR, openSimilar } from "../src/similar/similar.ts";
 import type { PageOf, SearchName, Store } from "../src/store/generation.ts";
 import { codePointsOf, substringDistance, wholeDistance } from "../src/util/distance.ts";
 import { createRandom } from "../src/util/random.ts";
-import { modelFold } from "./conformance/model.ts";
+import { modelFold, modelRank } from "./conformance/model.ts";
 import {
   answersWhileIndexing,
   closesAnyTime,
@@ -66,12 +66,8 @@ function modelDistance(from: string, to: string, isSubstring = true): number {
 
 /** Rank class of a name in a search of users or worlds; lower is better. */
 function modelClass(name: string, term: string, isWorld: boolean): number {
-  const folded = modelFold(name);
-  if (folded === term) return 0;
-  if (folded.startsWith(term)) return 1;
-  if (!isWorld) return 2;
-  const terms = term.split(/\s+/u).slice(0, 10);
-  return terms.every((one) => folded.includes(one)) ? 2 : 3;
+  const rank = modelRank(modelFold(name), term);
+  return isWorld ? rank : Math.min(rank, 2);
 }
 
 /** A search over names; later names belong to more popular worlds. */
@@ -110,9 +106,7 @@ function searchesOf(names: readonly string[]) {
 const EVERYTHING = { limit: MOST_SIMILAR, offset: 0 };
 
 /** The rows of all users that a query finds. */
-function rowsOf(names: readonly string[], query: string): number[] {
-  return searchesOf(names)("users", query);
-}
+const rowsOf = (names: readonly string[], query: string): number[] => searchesOf(names)("users", query);
 
 /** Compares the hits of a query with the model. @returns their number */
 function judge(
@@ -204,12 +198,14 @@ describe("similar search", () => {
     // The model takes time proportional to the product of both lengths.
     const short = names.filter((name) => name.length < 100);
     const shortSearches = searchesOf(short);
+    const searches = searchesOf(names);
     for (const query of queries) {
-      if (readTerm(query) === "" || readTerm(query).length > 400) continue;
+      const term = readTerm(query);
+      if (term === "") continue;
+      searches("users", term);
+      if (term.length > 400) continue;
       for (const table of ["users", "worlds"] as const) judge(short, query, table, shortSearches);
     }
-    const searches = searchesOf(names);
-    for (const query of queries) if (readTerm(query) !== "") searches("users", readTerm(query));
   });
 
   it("counts a thousand at most, and has the better ones", () => {
@@ -268,27 +264,25 @@ it("is on by default up to 50,000 users and worlds together", async (t) => {
   const opened = await open(t, { similar: "auto", threads: false });
   await opened.observed("similar-ready");
   assert.equal(pageOf(await opened.ask("/users/search?q=rabit&match=similar")).match, "similar");
-  const given = {
-    threads: false,
-    cacheBytes: 0,
-    pending: createPendingSearches(1),
-    observe() {},
-    count: undefined,
-  };
-  const isOpened = async (similar: boolean | "auto", users: number, worlds: number): Promise<boolean> => {
+  const pending = createPendingSearches(1);
+  const given = { threads: false, cacheBytes: 0, pending, observe() {}, count: undefined };
+  for (const [similar, users, worlds, isOpened] of [
+    ["auto", 40_000, 10_000, true],
+    ["auto", 40_000, 10_001, false],
+    [true, 40_000, 10_001, true],
+    [false, 1, 1, false],
+  ] as const) {
     const searching = await openSimilarSearching({ similar }, given);
     const store = { id: "g", users: { rows: users }, worlds: { rows: worlds } } as Store;
-    return searching?.open(store, {} as SearchIndex) !== undefined;
-  };
-  assert.equal(await isOpened("auto", 40_000, 10_000), true);
-  assert.equal(await isOpened("auto", 40_000, 10_001), false);
-  assert.equal(await isOpened(true, 40_000, 10_001), true);
-  assert.equal(await isOpened(false, 1, 1), false);
+    const opened = searching?.open(store, {} as SearchIndex);
+    assert.equal(opened !== undefined, isOpened, `${similar} with ${users} and ${worlds}`);
+  }
 });
 
 for (const threads of [true, false]) {
   describe(`similar search, ${threads ? "in a thread" : "on the calling thread"}`, () => {
     let opened: Opened;
+    const ask = (target: string, rest?: object) => opened.ask(`${target}&match=similar`, rest);
     before(async () => {
       opened = await open({ after() {} }, { threads, searchCacheBytes: 0 });
       await opened.observed("similar-ready");
@@ -296,7 +290,6 @@ for (const threads of [true, false]) {
     after(() => opened.orrery.close());
 
     it("finds names that are misspelt, and says so at the end", async () => {
-      const { ask } = opened;
       for (const [query, name] of [
         ["rabit", "Rabbit"],
         ["rabibt", "Rabbit"],
@@ -305,77 +298,67 @@ for (const threads of [true, false]) {
         ["さくもち", "さくらもち"],
         ["🐱🐱🐶", "🐱🐶🐱"],
       ] as const) {
-        const reply = await ask(`/users/search?q=${encodeURIComponent(query)}&match=similar`);
-        const page = pageOf(reply);
-        assert.ok(namesIn(page).includes(name), `${query}: ${namesIn(page).join()}`);
+        const reply = await ask(`/users/search?q=${encodeURIComponent(query)}`);
+        const names = namesIn(pageOf(reply));
+        assert.ok(names.includes(name), `${query}: ${names.join()}`);
         assert.match(reply.body, /,"pagination":\{"total":\d+,"limit":20,"offset":0\},"match":"similar"\}$/);
-        for (const found of namesIn(page))
+        for (const found of names)
           assert.ok(modelDistance(query, modelFold(found)) <= modelEdits(query), `${query}: ${found}`);
       }
-      const worlds = pageOf(await ask("/worlds/search?q=gardne&match=similar"));
+      const worlds = pageOf(await ask("/worlds/search?q=gardne"));
       assert.deepEqual(namesIn(worlds).sort(), ["Garden of Cats", "Secret Garden"]);
       assert.deepEqual(Object.keys(worlds.data[0]!), ["id", "name", "description"]);
-      assert.equal(pageOf(await ask("/worlds/search?q=rabbit&match=similar")).pagination.total, 0);
+      assert.equal(pageOf(await ask("/worlds/search?q=rabbit")).pagination.total, 0);
     });
 
     it("pages through what it found", async () => {
-      const { ask } = opened;
-      const whole = pageOf(await ask("/users/search?q=user%201&match=similar&limit=50"));
+      const whole = pageOf(await ask("/users/search?q=user%201&limit=50"));
       const { total } = whole.pagination;
       assert.ok(total > 20, `${total}`);
-      const pages: string[] = [];
+      const rows: unknown[] = [];
       for (let offset = 0; offset < total; offset += 7) {
-        const page = pageOf(await ask(`/users/search?q=user%201&match=similar&limit=7&offset=${offset}`));
+        const page = pageOf(await ask(`/users/search?q=user%201&limit=7&offset=${offset}`));
         assert.equal(page.pagination.total, total);
-        pages.push(...page.data.map(({ id }) => id));
+        rows.push(...page.data);
       }
-      assert.equal(pages.length, total);
-      const ids = whole.data.map(({ id }) => id);
-      assert.deepEqual(pages.slice(0, 50), ids);
-      const beyond = await ask("/users/search?q=user%201&match=similar&offset=9007199254740991");
+      assert.equal(rows.length, total);
+      assert.deepEqual(rows.slice(0, 50), whole.data);
+      const beyond = await ask("/users/search?q=user%201&offset=9007199254740991");
       assert.deepEqual(pageOf(beyond).data, []);
     });
 
     it("refuses what the exact search refuses; conditions and HEAD are the same", async () => {
-      const { ask, orrery } = opened;
-      const target = "/users/search?q=rabit&match=similar";
-      const etag = `"${orrery.generation()}"`;
+      const target = "/users/search?q=rabit";
+      const etag = `"${opened.orrery.generation()}"`;
       const get = await ask(target);
-      const head = await ask(target, { method: "HEAD" });
-      assert.deepEqual(head, { ...get, body: "" });
+      assert.deepEqual(await ask(target, { method: "HEAD" }), { ...get, body: "" });
       assert.equal(get.headers.etag, etag);
       assert.equal((await ask(target, { ifNoneMatch: etag })).status, 304);
       assert.equal((await ask(target, { ifMatch: '"other"' })).status, 412);
       for (const q of ["", "%20", "%CC%81"]) {
-        assert.equal((await ask(`/users/search?match=similar&q=${q}`)).status, 400);
+        assert.equal((await ask(`/users/search?q=${q}`)).status, 400);
       }
       assert.equal((await ask(target, { authorization: "Bearer svc_sk_worlds" })).status, 403);
       assert.equal((await ask(target, { authorization: undefined })).status, 401);
-      const megabyte = `/users/search?match=similar&q=${"rabit%20".repeat(120_000)}`;
+      const megabyte = `/users/search?q=${"rabit%20".repeat(120_000)}`;
       assert.equal(pageOf(await ask(megabyte)).match, "similar");
-      for (const q of [".*", "(a%2B)%2B%24", "%5B", "%5C", "%00", "%EF%B7%BA".repeat(256)]) {
-        assert.equal(pageOf(await ask(`/users/search?match=similar&q=${q}`)).match, "similar", q);
-      }
     });
 
     it("is bounded and fair between keys; lookups go before it", async () => {
-      const { ask } = opened;
       const order: string[] = [];
       const flood = Array.from({ length: 188 }, async (_, at) => {
-        const target = `/users/search?q=user%20${at}x&match=similar`;
+        const target = `/users/search?q=user%20${at}x`;
         const { status } = await ask(target, { authorization: "Bearer svc_sk_a" });
         order.push(`flood ${status}`);
       });
-      const honest = ask("/users/search?q=rabit&match=similar").then(({ status }) =>
-        order.push(`honest ${status}`),
-      );
-      const lookup = ask("/stats").then(({ status }) => order.push(`lookup ${status}`));
+      const honest = ask("/users/search?q=rabit").then(({ status }) => order.push(`honest ${status}`));
+      const lookup = opened.ask("/stats").then(({ status }) => order.push(`lookup ${status}`));
       await Promise.all([...flood, honest, lookup]);
       const served = order.filter((one) => one !== "flood 503");
       assert.equal(order.length - served.length, 60, "half of the bound is a key's");
       assert.equal(served[0], "lookup 200");
       assert.ok(served.indexOf("honest 200") < 10, served.join());
-      assert.equal((await ask("/users/search?q=rabit&match=similar")).status, 200);
+      assert.equal((await ask("/users/search?q=rabit")).status, 200);
     });
 
     if (threads) return;

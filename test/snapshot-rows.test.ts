@@ -22,10 +22,10 @@ describe("lines", () => {
   ];
   for (const [name, text, rows] of good) {
     test(`${name}: loads`, async () => {
-      const { store, reports } = mustLoad(await load({ "users.ndjson": text }));
-      assert.deepEqual([store.users.rows, reports[0]!.rows], [rows, rows]);
-      const zipped = mustLoad(await load({ "users.ndjson.gz": gzipSync(text) }));
-      assert.deepEqual([zipped.store.users.rows, zipped.reports[0]!.rows], [rows, rows]);
+      for (const files of [{ "users.ndjson": text }, { "users.ndjson.gz": gzipSync(text) }]) {
+        const { store, reports } = mustLoad(await load(files));
+        assert.deepEqual([store.users.rows, reports[0]!.rows], [rows, rows]);
+      }
     });
   }
 
@@ -70,10 +70,8 @@ describe("lines", () => {
 
   test("a line of 5 MiB is one problem, and the lines after it are read", async () => {
     const text = `${"z".repeat(5 * MIB)}\n${two[0]}\n{"id":1}\n`;
-    const problems = problemsOf(await load({ "users.ndjson": text }));
-    assert.match(problems[0]!, /^users\.ndjson:1: /);
-    assert.ok(problems.slice(1).every((problem) => problem.startsWith("users.ndjson:3: ")));
-    assert.ok(problems[1]!.startsWith("users.ndjson:3: id: "));
+    const third = ["id", "displayName", "createdAt"].map((field) => `users.ndjson:3: ${field}: `);
+    await assertProblems({ "users.ndjson": text }, "users.ndjson:1: ", ...third);
   });
 
   const notUtf8: [name: string, bytes: number[]][] = [
@@ -86,16 +84,12 @@ describe("lines", () => {
   ];
   for (const [name, bytes] of notUtf8) {
     test(`invalid UTF-8, ${name}: names the line and quotes nothing`, async () => {
-      const broken = Buffer.concat([
+      const filler = Array.from({ length: 9000 }, (_, n) => user(n + 10));
+      const text = Buffer.concat([
+        Buffer.from(lines(user(1), ...filler)),
         Buffer.from(`{"id":"${id("a", 2)}","displayName":"${CANARY}`),
         Buffer.from(bytes),
-        Buffer.from(`","createdAt":"2026-01-01T00:00Z"}`),
-      ]);
-      const filler = Array.from({ length: 9000 }, (_, n) => JSON.stringify(user(n + 10)));
-      const text = Buffer.concat([
-        Buffer.from(`${two[0]}\n${filler.join("\n")}\n`),
-        broken,
-        Buffer.from(`\r\n${JSON.stringify(user(3))}\n`),
+        Buffer.from(`","createdAt":"2026-01-01T00:00Z"}\r\n${JSON.stringify(user(3))}\n`),
       ]);
       assert.ok(text.length > MIB, "the bad line is in a later block");
       const [problem] = await assertProblems({ "users.ndjson": text }, "users.ndjson:9002: ");
@@ -118,11 +112,7 @@ describe("lines", () => {
     ["an array larger than a line may be", Buffer.from(`[${`${two[0]},`.repeat(9000)}`), "is a JSON array; "],
     ["JSON over several lines", Buffer.from(pretty), "is JSON over several lines; "],
     ["the same with CRLF", Buffer.from(pretty.replaceAll("\n", "\r\n")), "is JSON over several lines; "],
-    [
-      "rows that are broken at commas",
-      Buffer.from(array.slice(1, -1).replaceAll(",", ",\n")),
-      "is JSON over",
-    ],
+    ["rows broken at commas", Buffer.from(array.slice(1, -1).replaceAll(",", ",\n")), "is JSON over"],
   ];
   for (const [name, bytes, says] of kinds) {
     test(`a file of another kind, ${name}: one line says so`, async () => {
@@ -132,32 +122,23 @@ describe("lines", () => {
   }
 
   test("compression, archives, databases, tables: one line says what a file is and what to do", async () => {
-    const zipped = gzipSync(two.join("\n"));
+    const rows = Buffer.from(two.join("\n"));
+    const zipped = gzipSync(rows);
     const begin = (text: string): Buffer =>
       Buffer.concat([Buffer.from(text, "latin1"), Buffer.alloc(600, 1)]);
+    const zstandard = begin("\x28\xb5\x2f\xfd");
+    const csv = Buffer.from("id,displayName,createdAt\n1,a,b\n");
     const asked = "must be one JSON object a line";
     const cases: readonly [name: string, bytes: Buffer, says: string][] = [
       ["users.ndjson", zipped, "is compressed by gzip; its name must end with .gz"],
       ["users.ndjson.gz", gzipSync(zipped), "is compressed by gzip twice"],
-      [
-        "users.ndjson.gz",
-        Buffer.from(two.join("\n")),
-        "is not compressed by gzip; its name must not end with .gz",
-      ],
-      [
-        "users.ndjson",
-        begin("\x28\xb5\x2f\xfd"),
-        "is compressed by Zstandard; must be plain or compressed by gzip",
-      ],
+      ["users.ndjson.gz", rows, "is not compressed by gzip; its name must not end with .gz"],
+      ["users.ndjson", zstandard, "is compressed by Zstandard; must be plain or compressed by gzip"],
       ["users.ndjson.gz", begin("PK\x03\x04"), `is a ZIP archive or a spreadsheet; ${asked}`],
       ["users.ndjson", begin("SQLite format 3\0"), `is an SQLite database; ${asked}`],
       ["users.ndjson", begin("PGDMP"), `is a dump of pg_dump; ${asked}`],
       ["users.ndjson", begin(`${"a".repeat(257)}ustar`), `is a tar archive; ${asked}`],
-      [
-        "users.ndjson",
-        Buffer.from("id,displayName,createdAt\n1,a,b\n"),
-        `is a table with separators (CSV); ${asked}`,
-      ],
+      ["users.ndjson", csv, `is a table with separators (CSV); ${asked}`],
       ["users.ndjson", Buffer.from("<!DOCTYPE html>\n<html>"), `is HTML or XML; ${asked}`],
       ["users.ndjson", Buffer.from("-- PostgreSQL database dump\n"), `is SQL; ${asked}`],
     ];
@@ -193,23 +174,15 @@ describe("lines", () => {
   });
 
   test("rows that each end with a comma are rows with this fault", async () => {
-    const text = `${two.join(",\n")},\n`;
-    const wrong = "ends with a comma";
-    await assertProblems({ "users.ndjson": text }, `users.ndjson:1: ${wrong}`, `users.ndjson:2: ${wrong}`);
+    const wrong = [1, 2].map((line) => `users.ndjson:${line}: ends with a comma`);
+    await assertProblems({ "users.ndjson": `${two.join(",\n")},\n` }, ...wrong);
   });
 
   test("broken JSON names the line and quotes nothing of it", async () => {
     const broken = [
-      `{"id":"${CANARY}`,
-      `{"displayName":"${CANARY}",}`,
-      `{'id':'${CANARY}'}`,
-      `${JSON.stringify(user(1, { email: CANARY }))}${JSON.stringify(user(2))}`,
-      `"${CANARY}"`,
-      `["${CANARY}"]`,
-      `null`,
-      `4711`,
-      `{"id":"${CANARY}\u0001"}`,
-      `\ufeff ${CANARY}`,
+      ...[`{"id":"${CANARY}`, `{"displayName":"${CANARY}",}`, `{'id':'${CANARY}'}`],
+      `${JSON.stringify(user(1, { email: CANARY }))}${two[1]}`,
+      ...[`"${CANARY}"`, `["${CANARY}"]`, `null`, `4711`, `{"id":"${CANARY}\u0001"}`, `\ufeff ${CANARY}`],
     ];
     for (const file of ROW_FILES) {
       const starts = broken.map((_, at) => `${file}:${at + 1}: `);
@@ -231,17 +204,9 @@ describe("lines", () => {
 });
 
 const UUIDS_WRONG: unknown[] = [
-  undefined,
-  null,
-  5,
-  "",
-  "aaaaaaaa000040008000000000000001",
-  "{aaaaaaaa-0000-4000-8000-000000000001}",
-  "aaaaaaaa-0000-4000-8000-00000000000g",
-  "aaaaaaaa-0000-4000-8000-00000000001",
-  "aaaaaaaa-00004-000-8000-000000000001",
-  "aaaaaaaa-0000-4000-8000-00000000000１",
-  [id("a", 1)],
+  ...[undefined, null, 5, "", [id("a", 1)], `{${id("a", 1)}}`, id("a", 1).replaceAll("-", "")],
+  ...["aaaaaaaa-0000-4000-8000-00000000000g", "aaaaaaaa-0000-4000-8000-00000000001"],
+  ...["aaaaaaaa-00004-000-8000-000000000001", "aaaaaaaa-0000-4000-8000-00000000000１"],
 ];
 const TEXTS_WRONG: unknown[] = [undefined, null, 0, 5, false, true, {}, [], ["text"], { text: "text" }];
 const BOOLEANS_WRONG: unknown[] = [undefined, null, 0, 1, "", "true", "false", {}, [], [true]];
@@ -299,28 +264,22 @@ describe("wrong values", () => {
 
   test("hidden rows are validated too, and every problem of a row is told", async () => {
     await assertProblems(
-      { "worlds.ndjson": [world(1, { isPublic: false, updatedAt: "soon", description: 5 })] },
+      {
+        "worlds.ndjson": [world(1, { isPublic: false, updatedAt: "soon", description: 5 })],
+        "world-stats.ndjson": [worldStats(99, { totalVisits: -1 })],
+        "instances.ndjson": [instance(1, { isActive: false, isPublic: 0 })],
+      },
       "worlds.ndjson:1: description: ",
       "worlds.ndjson:1: updatedAt: ",
-    );
-    await assertProblems(
-      { "instances.ndjson": [instance(1, { isActive: false, isPublic: 0 })] },
-      "instances.ndjson:1: isPublic: ",
-    );
-    await assertProblems(
-      { "world-stats.ndjson": [worldStats(99, { totalVisits: -1 })] },
       "world-stats.ndjson:1: totalVisits: ",
+      "instances.ndjson:1: isPublic: ",
     );
   });
 
   test("fields that objects inherit are no fields of a row", async () => {
     const row = '{"__proto__":{"id":"x","displayName":"x","createdAt":"x"},"constructor":1}\n';
-    await assertProblems(
-      { "users.ndjson": row },
-      "users.ndjson:1: id: is missing",
-      "users.ndjson:1: displayName: is missing",
-      "users.ndjson:1: createdAt: is missing",
-    );
+    const missing = ["id", "displayName", "createdAt"].map((name) => `users.ndjson:1: ${name}: is missing`);
+    await assertProblems({ "users.ndjson": row }, ...missing);
   });
 
   test("the wrong value is shown short, on one line, and cannot command a terminal", async () => {
@@ -336,19 +295,14 @@ describe("wrong values", () => {
 });
 
 test("counts: whole JSON numbers from 0 to 2^53-1, however written", async () => {
-  const written: [json: string, served: number | undefined][] = [
+  const bad = ["9007199254740992", "9007199254740993", "1e400", "-1", "-1e400", "1.0000001", "1e-3"];
+  const written: [json: string, served?: number][] = [
     ["0", 0],
     ["-0", 0],
     ["5.0", 5],
     ["1e3", 1000],
     ["9007199254740991", Number.MAX_SAFE_INTEGER],
-    ["9007199254740992", undefined],
-    ["9007199254740993", undefined],
-    ["1e400", undefined],
-    ["-1", undefined],
-    ["-1e400", undefined],
-    ["1.0000001", undefined],
-    ["1e-3", undefined],
+    ...bad.map((json): [string] => [json]),
   ];
   for (const [json, served] of written) {
     const row = JSON.stringify(worldStats(1)).replace("1004", json);

@@ -63,12 +63,8 @@ test("of a good snapshot nothing but the served fields is kept", async () => {
 });
 
 test("all four files may be empty, or hold nothing but blank lines and a BOM", async () => {
-  const given: Files = {
-    "users.ndjson": "",
-    "worlds.ndjson": "\ufeff",
-    "world-stats.ndjson": "\n\r\n \t \n",
-    "instances.ndjson.gz": gzipSync(""),
-  };
+  const blank = { "worlds.ndjson": "\ufeff", "world-stats.ndjson": "\n\r\n \t \n" };
+  const given = { ...blank, "users.ndjson": "", "instances.ndjson.gz": gzipSync("") };
   const { store, reports } = mustLoad(await load(given));
   for (const { rows } of reports) assert.equal(rows, 0);
   assert.equal(store.platformStats, countsOf(0, 0, 0));
@@ -106,14 +102,12 @@ test("hidden rows are dropped and counted by reason; a world without statistics 
 });
 
 test("a dangling reference is counted and named, and is no error", async () => {
+  const lost = Array.from({ length: 30 }, (_, n) => instance(n, { worldId: id("b", 99) }));
   const { reports } = mustLoad(
     await load({
       "worlds.ndjson": [world(1), world(2, { ownerId: id("a", 77), isPublic: false })],
       "world-stats.ndjson": [worldStats(88)],
-      "instances.ndjson": lines(
-        "",
-        ...Array.from({ length: 30 }, (_, n) => instance(n, { worldId: id("b", 99) })),
-      ),
+      "instances.ndjson": lines("", ...lost),
     }),
   );
   const told = reports.map(({ dangling: { count, examples } }) => `${count} ${examples[0] ?? ""}`);
@@ -129,6 +123,7 @@ test("a dangling reference is counted and named, and is no error", async () => {
 describe("duplicates", () => {
   const upper = (kind: string, n: number): string => id(kind, n).toUpperCase();
   const hidden = world(1, { isPublic: false });
+  const lost = worldStats(7, { worldId: upper("b", 7) });
   const cases: [name: string, file: RowFile, first: RawRow, between: RawRow, last: RawRow][] = [
     ["users", "users.ndjson", user(1), user(2), user(1, { displayName: CANARY })],
     ["users in another case", "users.ndjson", user(1), user(2), user(1, { id: upper("a", 1) })],
@@ -137,13 +132,7 @@ describe("duplicates", () => {
     ["a hidden world last", "worlds.ndjson", world(1), world(2), world(1, { status: "HIDDEN" })],
     ["two hidden worlds", "worlds.ndjson", hidden, world(2), { ...hidden, id: upper("b", 1), name: CANARY }],
     ["statistics", "world-stats.ndjson", worldStats(1), worldStats(2), worldStats(1)],
-    [
-      "statistics of a world that is not there",
-      "world-stats.ndjson",
-      worldStats(7),
-      worldStats(8),
-      worldStats(7, { worldId: upper("b", 7) }),
-    ],
+    ["statistics of a lost world", "world-stats.ndjson", worldStats(7), worldStats(8), lost],
     ["instances", "instances.ndjson", instance(1), instance(2), instance(1)],
     ["hidden instances", "instances.ndjson", instance(1, { isActive: false }), instance(2), instance(1)],
   ];
@@ -178,12 +167,11 @@ describe("files", () => {
   }
 
   test("a folder that is missing, and one that is a file", async () => {
-    const missing = freshFolder();
-    assert.deepEqual(problemsOf(await loadSnapshot(missing)), [
-      `${missing}: directory does not exist (ENOENT)`,
-    ]);
-    writeFileSync(missing, "");
-    assert.deepEqual(problemsOf(await loadSnapshot(missing)), [`${missing}: is not a directory`]);
+    const path = freshFolder();
+    const problems = problemsOf(await loadSnapshot(path));
+    assert.deepEqual(problems, [`${path}: directory does not exist (ENOENT)`]);
+    writeFileSync(path, "");
+    assert.deepEqual(problemsOf(await loadSnapshot(path)), [`${path}: is not a directory`]);
   });
 
   test("files may be gzipped, in one member or many, one of them empty", async () => {
@@ -211,10 +199,8 @@ describe("files", () => {
   }
 
   test("a second member that begins where a read of the file ends", async () => {
-    const { store } = mustLoad(
-      await load({ "users.ndjson.gz": Buffer.concat([grow(zipped, MIB), gzipSync(lines(user(3)))]) }),
-    );
-    assert.equal(store.users.rows, 3);
+    const bytes = Buffer.concat([grow(zipped, MIB), gzipSync(lines(user(3)))]);
+    assert.equal(mustLoad(await load({ "users.ndjson.gz": bytes })).store.users.rows, 3);
   });
 
   const damaged: [name: string, bytes: Buffer][] = [
@@ -237,11 +223,8 @@ describe("files", () => {
   ];
   for (const [name, bytes] of damaged) {
     test(`gzip: ${name}`, async () => {
-      const [problem] = await within(
-        assertProblems({ "users.ndjson.gz": bytes }, "users.ndjson.gz: "),
-        "the refusal",
-        10_000,
-      );
+      const refusal = assertProblems({ "users.ndjson.gz": bytes }, "users.ndjson.gz: ");
+      const [problem] = await within(refusal, "the refusal", 10_000);
       assert.doesNotMatch(problem!, /canary|displayName/);
     });
   }
@@ -251,8 +234,7 @@ describe("files", () => {
     const deep = Buffer.concat(Array.from({ length: 100 }, () => bomb));
     const before = process.cpuUsage();
     const problems = problemsOf(await load({ "users.ndjson.gz": deep }, { maxBytes: 2 * MIB }));
-    assert.deepEqual(problems.length, 1);
-    assert.match(problems[0]!, /^users\.ndjson\.gz: /);
+    assert.match(problems.join("|"), /^users\.ndjson\.gz: [^|]*$/);
     const { user, system } = process.cpuUsage(before);
     assert.ok(user + system < 2_000_000, "6.4 GiB were not unpacked");
   });

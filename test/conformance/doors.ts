@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { Agent, request as httpRequest } from "node:http";
+import { text } from "node:stream/consumers";
 import type { DirectDoor, FetchHandler } from "../../src/mod.ts";
 import { CANARY, HIDDEN } from "../support/snapshot.ts";
-import { type Expected, JUDGED_HEADERS, type Model } from "./model.ts";
+import { type Expected, JUDGED_HEADERS, joinedOf, type Model, valuesOf } from "./model.ts";
 
 export type DoorName = "node" | "handler" | "fetch" | "direct";
 
@@ -42,29 +43,16 @@ export function nodeDoor(url: string, name: "node" | "handler" = "node"): Door {
     close: () => agent.destroy(),
     ask: ({ method = "GET", target, headers = [], body }) =>
       new Promise((resolve, reject) => {
-        const length: [string, string][] =
-          method === "GET" || method === "HEAD" || method === "OPTIONS"
-            ? []
-            : [["Content-Length", String(Buffer.byteLength(body ?? ""))]];
-        const list = [["Host", host], ...headers, ...length].flat();
-        const request = httpRequest(
-          { hostname, port, agent, method, path: target, headers: list },
-          (response) => {
-            const chunks: Buffer[] = [];
-            response.on("data", (chunk: Buffer) => chunks.push(chunk));
-            response.on("error", reject);
-            response.on("end", () => {
-              const { rawHeaders: raw } = response;
-              const pairs: [string, string][] = [];
-              for (let at = 0; at < raw.length; at += 2) pairs.push([raw[at]!.toLowerCase(), raw[at + 1]!]);
-              resolve({
-                status: response.statusCode!,
-                headers: pairs,
-                body: Buffer.concat(chunks).toString("utf8"),
-              });
-            });
-          },
-        );
+        const hasBody = !["GET", "HEAD", "OPTIONS"].includes(method);
+        const length = hasBody ? ["Content-Length", String(Buffer.byteLength(body ?? ""))] : [];
+        const list = ["Host", host, ...headers.flat(), ...length];
+        const options = { hostname, port, agent, method, path: target, headers: list };
+        const request = httpRequest(options, (response) => {
+          const { rawHeaders: raw, statusCode } = response;
+          const pairs: [string, string][] = [];
+          for (let at = 0; at < raw.length; at += 2) pairs.push([raw[at]!.toLowerCase(), raw[at + 1]!]);
+          text(response).then((all) => resolve({ status: statusCode!, headers: pairs, body: all }), reject);
+        });
         request.on("error", reject);
         request.end(body);
       }),
@@ -90,19 +78,15 @@ export function directDoor(ask: DirectDoor): Door {
     name: "direct",
     close: () => {},
     async ask({ method = "GET", target, headers = [], now }) {
-      const values = (name: string): string[] =>
-        headers.filter(([given]) => given.toLowerCase() === name).map(([, value]) => value);
-      const joined = (name: string): string | undefined =>
-        values(name).length === 0 ? undefined : values(name).join(", ");
-      const reply = await ask({
+      const { status, body, ...reply } = await ask({
         method,
         target,
-        authorization: values("authorization")[0],
-        ifMatch: joined("if-match"),
-        ifNoneMatch: joined("if-none-match"),
+        authorization: valuesOf(headers, "authorization")[0],
+        ifMatch: joinedOf(headers, "if-match"),
+        ifNoneMatch: joinedOf(headers, "if-none-match"),
         ...(now === undefined ? {} : { now }),
       });
-      return { status: reply.status, headers: Object.entries(reply.headers), body: reply.body };
+      return { status, headers: Object.entries(reply.headers), body };
     },
   };
 }
@@ -112,8 +96,7 @@ export function directDoor(ask: DirectDoor): Door {
  * values, and takes no user name in a URL.
  */
 export function fitsFetch({ method = "GET", target, headers = [] }: Step): boolean {
-  const authorizations = headers.filter(([name]) => name.toLowerCase() === "authorization");
-  if (method === "TRACE" || authorizations.length > 1) return false;
+  if (method === "TRACE" || valuesOf(headers, "authorization").length > 1) return false;
   const url = new URL(target, "http://orrery.test");
   if (url.hash !== "" || url.username !== "") return false;
   const [path] = target.replace(/^https?:\/\/[^/?#]*/i, "").split("?", 1);

@@ -67,10 +67,23 @@ export interface ModelSettings {
   generation: string;
 }
 
+type Headers = readonly (readonly [name: string, value: string])[];
+
+/** The values of all headers of a name. */
+export function valuesOf(headers: Headers, name: string): string[] {
+  return headers.filter(([given]) => given.toLowerCase() === name).map(([, value]) => value);
+}
+
+/** The same in one text; undefined if there is none. */
+export function joinedOf(headers: Headers, name: string): string | undefined {
+  const values = valuesOf(headers, name);
+  return values.length === 0 ? undefined : values.join(", ");
+}
+
 export interface ModelRequest {
   method: string;
   target: string;
-  headers: readonly (readonly [name: string, value: string])[];
+  headers: Headers;
   /** Milliseconds since the epoch. */
   now: number;
 }
@@ -120,12 +133,12 @@ const MODEL_CAPITALS = ["ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛ�
 /** Signs, the typed one first. */
 const MODEL_SIGNS = "'‘’‛ʼʻ`´′ \"“”„‟″ -‐‑‒–—―−⁃ /⁄∕⧸ *∗⁎ !ǃ :˸∶꞉ ,‚ |ǀ∣ <≺˂‹ >≻˃› \\∖⧵ ^˄".split(" ");
 
-/** Remembers the answers for characters: tests fold millions. */
-function remembered<Answer>(answerFor: (character: string) => Answer): (character: string) => Answer {
+/** Remembers the answers for texts: tests fold millions of characters. */
+function remembered<Answer>(answerFor: (text: string) => Answer): (text: string) => Answer {
   const answers = new Map<string, Answer>();
-  return (character) => {
-    if (!answers.has(character)) answers.set(character, answerFor(character));
-    return answers.get(character)!;
+  return (text) => {
+    if (!answers.has(text)) answers.set(text, answerFor(text));
+    return answers.get(text)!;
   };
 }
 
@@ -212,8 +225,7 @@ export class ModelStore {
   readonly worlds: World[];
   readonly instances: Instance[];
   readonly #stats: readonly StatsRow[];
-  readonly #popular = new Map<string, World[]>();
-  readonly #folded = new Map<string, string>();
+  readonly #fold = remembered(modelFold);
 
   constructor(rows: SnapshotRows) {
     this.users = listOrder(
@@ -256,24 +268,17 @@ export class ModelStore {
     return { worldId, totalVisits, uniqueVisitors, visitsLast7Days, visitsLast30Days };
   }
 
-  popular(period: string): World[] {
-    const known = this.#popular.get(period);
-    if (known !== undefined) return known;
-    const ranked = this.worlds.map((world, place) => {
+  readonly popular = remembered((period): World[] => {
+    const ranked = this.worlds.map((world) => {
       const stats = this.statsOf(world.id);
       const counts = { all: stats.totalVisits, week: stats.visitsLast7Days, month: stats.visitsLast30Days };
-      return {
-        world,
-        place,
-        count: counts[period as "all" | "week" | "month"],
-        unique: stats.uniqueVisitors,
-      };
+      const count = counts[period as "all" | "week" | "month"];
+      return { world, count, unique: stats.uniqueVisitors };
     });
-    ranked.sort((a, b) => b.count - a.count || b.unique - a.unique || a.place - b.place);
-    const worlds = ranked.map(({ world }) => world);
-    this.#popular.set(period, worlds);
-    return worlds;
-  }
+    // Those with the same counts stay in list order.
+    ranked.sort((a, b) => b.count - a.count || b.unique - a.unique);
+    return ranked.map(({ world }) => world);
+  });
 
   /** Instances of a world; all if the id is empty. */
   instancesOf(worldId: string): Instance[] {
@@ -283,61 +288,50 @@ export class ModelStore {
   findUsers(query: string): User[] | undefined {
     const term = modelTerm(query);
     if (term === "") return undefined;
-    return byClass(this.users, 3, (user) => {
-      const name = this.#fold(user.displayName);
-      if (!name.includes(term)) return undefined;
-      if (name === term) return 0;
-      return name.startsWith(term) ? 1 : 2;
-    });
+    return byRank(this.users, ({ displayName }) => userRank(this.#fold(displayName), term));
   }
 
   findWorlds(query: string): World[] | undefined {
     const term = modelTerm(query);
     if (term === "") return undefined;
-    const terms: string[] = [];
-    for (const word of term.split(/\s+/u)) if (!terms.includes(word) && terms.length < 10) terms.push(word);
-    return byClass(this.popular("all"), 4, (world) => {
-      const name = this.#fold(world.name);
-      const description = this.#fold(world.description);
-      if (!terms.every((word) => name.includes(word) || description.includes(word))) return undefined;
-      if (name === term) return 0;
-      if (name.startsWith(term)) return 1;
-      return terms.every((word) => name.includes(word)) ? 2 : 3;
-    });
-  }
-
-  #fold(text: string): string {
-    let folded = this.#folded.get(text);
-    if (folded === undefined) {
-      folded = modelFold(text);
-      this.#folded.set(text, folded);
-    }
-    return folded;
+    return byRank(this.popular("all"), ({ name, description }) =>
+      worldRank({ name: this.#fold(name), description: this.#fold(description) }, term),
+    );
   }
 }
 
-function byClass<Row>(rows: Row[], classes: number, classOf: (row: Row) => number | undefined): Row[] {
-  const found: Row[][] = Array.from({ length: classes }, () => []);
-  for (const row of rows) {
-    const at = classOf(row);
-    if (at !== undefined) found[at]!.push(row);
-  }
-  return found.flat();
+const wordsOf = (term: string): string[] => [...new Set(term.split(/\s+/u))].slice(0, 10);
+
+/** Rank of a hit by its name: the term itself, begun by it, with all of its words, or none of these. */
+export function modelRank(name: string, term: string): number {
+  if (name === term) return 0;
+  if (name.startsWith(term)) return 1;
+  return wordsOf(term).every((word) => name.includes(word)) ? 2 : 3;
+}
+
+/** Rank of a user with this name in a search; undefined if it is not found. All texts are folded. */
+export function userRank(name: string, term: string): number | undefined {
+  return name.includes(term) ? modelRank(name, term) : undefined;
+}
+
+/** The same of a world. */
+export function worldRank({ name, description }: Pick<World, "name" | "description">, term: string) {
+  const isFound = wordsOf(term).every((word) => name.includes(word) || description.includes(word));
+  return isFound ? modelRank(name, term) : undefined;
+}
+
+/** The rows that have a rank, in its order; of the same rank, in the order given. */
+export function byRank<Row>(rows: readonly Row[], rankOf: (row: Row) => number | undefined): Row[] {
+  const ranks = rows.map(rankOf);
+  return [0, 1, 2, 3].flatMap((rank) => rows.filter((_, at) => ranks[at] === rank));
 }
 
 // ---------------------------------------------------------------- parameters
 
-export interface ModelParameters {
-  limit: number;
-  offset: number;
-  period: string;
-  q: string;
-  worldId: string;
-  match: string;
-}
+export type ModelParameters = ReturnType<typeof modelParameters>;
 
 /** Reads the text after the first `?`. */
-export function modelParameters(query: string): ModelParameters {
+export function modelParameters(query: string) {
   // Without the "&" the constructor would drop a leading "?", which belongs to the first name here.
   const given = new URLSearchParams(`&${query}`);
   const first = (name: string): string => given.get(name) ?? "";
@@ -509,20 +503,19 @@ export class Model {
     this.#limit = new ModelLimit(settings.rateWindow);
   }
 
-  ask(request: ModelRequest): Expected {
+  ask({ method, target, headers, now }: ModelRequest): Expected {
     const { cors, generation, rateLimit } = this.settings;
-    const { method, now } = request;
     const shared: Expected["headers"] = cors ? { "access-control-allow-origin": "*" } : {};
     const common: Expected["headers"] = cors ? { ...shared, "access-control-expose-headers": EXPOSED } : {};
-    const withBody = (status: number, value: object, headers: Expected["headers"]): Expected => {
+    const withBody = (status: number, value: object, own: Expected["headers"]): Expected => {
       const text = JSON.stringify(value);
       const length = Buffer.byteLength(text);
-      return { status, body: method === "HEAD" ? "" : text, length, headers: { ...common, ...headers } };
+      return { status, body: method === "HEAD" ? "" : text, length, headers: { ...common, ...own } };
     };
-    const fail = (status: number, error: string, headers: Expected["headers"] = {}): Expected =>
-      withBody(status, { error }, { "cache-control": "no-store", ...headers });
+    const fail = (status: number, error: string, own: Expected["headers"] = {}): Expected =>
+      withBody(status, { error }, { "cache-control": "no-store", ...own });
 
-    const local = request.target.replace(/^https?:\/\/[^/?#]*/i, "");
+    const local = target.replace(/^https?:\/\/[^/?#]*/i, "");
     const path = local.split("?", 1)[0]!;
     const query = local.substring(path.length + 1);
 
@@ -535,9 +528,7 @@ export class Model {
     }
     if (method !== "GET" && method !== "HEAD") return fail(405, "Method not allowed", { allow });
 
-    const values = (name: string): string[] =>
-      request.headers.filter(([given]) => given.toLowerCase() === name).map(([, value]) => value);
-    const key = this.#judgeToken(values("authorization")[0], now);
+    const key = this.#judgeToken(valuesOf(headers, "authorization")[0], now);
     if (typeof key === "string") return fail(401, key, { "www-authenticate": "Bearer" });
 
     if (key.kind === "api") {
@@ -558,14 +549,11 @@ export class Model {
     const answer = answerOf(found.route, found.id, this.store, modelParameters(query));
     if ("error" in answer) return fail(answer.status, answer.error);
     const etag = `"${generation}"`;
-    const joined = (name: string): string | undefined =>
-      values(name).length === 0 ? undefined : values(name).join(", ");
-    const status = modelConditions(joined("if-match"), joined("if-none-match"), generation);
+    const [ifMatch, ifNoneMatch] = ["if-match", "if-none-match"].map((name) => joinedOf(headers, name));
+    const status = modelConditions(ifMatch, ifNoneMatch, generation);
     if (status === 412) return fail(412, "Snapshot has changed", { etag });
     const fresh: Expected["headers"] = { etag, "cache-control": "private, no-cache" };
-    if (status === 304) {
-      return { status, body: "", length: undefined, headers: { ...common, ...fresh } };
-    }
+    if (status === 304) return { status, body: "", length: undefined, headers: { ...common, ...fresh } };
     return withBody(200, answer.value, fresh);
   }
 

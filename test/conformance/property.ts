@@ -19,7 +19,7 @@ import {
 } from "./model.ts";
 
 /** Pieces with a special folding, case, width, order or length. */
-export const PIECES: readonly string[] = [
+const PIECES: readonly string[] = [
   ..."abcABCzZ019 ._-%&+'\"\\/<>",
   ..."éÉèñÅåÄöüÇёЙйבش",
   ..."東京都中文漢字𠮷",
@@ -35,29 +35,34 @@ export const PIECES: readonly string[] = [
 ];
 
 const SHORT_ALPHABETS = [
-  ...["ab", "ab ", "aá b", "가나 ", "東京 ", "σς Σ", "iİı ", "カｶﾞガ", "😀👍 a", "a\u0301 \u0301"],
+  "ab",
+  "ab ",
+  "aá b",
+  "가나 ",
+  "東京 ",
+  "σς Σ",
+  "iİı ",
+  "カｶﾞガ",
+  "😀👍 a",
+  "a\u0301 \u0301",
 ];
 
-function textOf(pieces: fc.Arbitrary<string>, maxLength: number): fc.Arbitrary<string> {
-  return fc.array(pieces, { maxLength, size: "max" }).map((parts) => parts.join(""));
-}
+/** Texts of these pieces. */
+export const textIn = (pieces: Iterable<string>, maxLength = 8): fc.Arbitrary<string> =>
+  fc.array(fc.constantFrom(...pieces), { maxLength, size: "max" }).map((parts) => parts.join(""));
 
-const textIn = (letters: string) => textOf(fc.constantFrom(...letters), 8);
-const shortAlphabetText = fc.constantFrom(...SHORT_ALPHABETS).chain(textIn);
+/** One of some arbitraries, each as often as its weight says. */
+export const weighted = <Made extends readonly unknown[]>(
+  ...all: { readonly [At in keyof Made]: readonly [weight: number, arbitrary: fc.Arbitrary<Made[At]>] }
+): fc.Arbitrary<Made[number]> => fc.oneof(...all.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 
 /** A display name, a world's name or its description. */
-export const text: fc.Arbitrary<string> = fc.oneof(
-  { weight: 4, arbitrary: textOf(fc.constantFrom(..."ab", " "), 7) },
-  { weight: 3, arbitrary: shortAlphabetText },
-  { weight: 4, arbitrary: textOf(fc.constantFrom(...PIECES), 8) },
-  {
-    weight: 1,
-    arbitrary: textOf(
-      fc.nat(0xffff).map((unit) => String.fromCharCode(unit)),
-      5,
-    ),
-  },
-  { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 5 }) },
+export const text = weighted(
+  [4, textIn("ab ", 7)],
+  [3, fc.constantFrom(...SHORT_ALPHABETS).chain((letters) => textIn(letters))],
+  [4, textIn(PIECES)],
+  [1, fc.array(fc.nat(0xffff), { maxLength: 5, size: "max" }).map((units) => String.fromCharCode(...units))],
+  [1, fc.string({ unit: "binary", maxLength: 5 })],
 );
 
 /** How a query is made from existing texts; several kinds, so that matches are frequent. */
@@ -95,9 +100,6 @@ export function queryOf({ kind, picks, cuts, glue, text: other }: Ask, texts: re
   }
 }
 
-export const target = (below: string, parameters: Record<string, string>): string =>
-  `${MODEL_BASE}${below}?${new URLSearchParams(parameters).toString()}`;
-
 // ---------------------------------------------------------------- snapshots
 
 const time = fc.oneof(
@@ -114,12 +116,12 @@ const shortId = fc
     return upper ? hex.toUpperCase() : hex;
   });
 
-const uniqueBy = (field: string) => ({
-  minLength: 3,
-  maxLength: 24,
-  size: "max" as const,
-  selector: (row: Record<string, unknown>) => String(row[field]).toLowerCase(),
-});
+/** Rows with these fields and different ids. */
+const uniqueById = <Row extends object>(fields: { [Name in keyof Row]: fc.Arbitrary<Row[Name]> }) =>
+  fc.uniqueArray(
+    fc.tuple(shortId, fc.record(fields)).map(([id, row]) => ({ id, ...row })),
+    { minLength: 3, maxLength: 24, size: "max", selector: ({ id }) => id.toLowerCase() },
+  );
 
 const count = fc.oneof(
   fc.nat(2),
@@ -127,43 +129,34 @@ const count = fc.oneof(
   fc.constantFrom(65_535, 65_536, 2 ** 32, Number.MAX_SAFE_INTEGER - 1, Number.MAX_SAFE_INTEGER),
 );
 
-const mostly = (value: boolean) => fc.nat(7).map((number) => (number === 0 ? !value : value));
+const counts = fc.record({
+  totalVisits: count,
+  uniqueVisitors: count,
+  visitsLast7Days: count,
+  visitsLast30Days: count,
+});
+
+const mostlyTrue = fc.nat(7).map((number) => number !== 0);
 
 const snapshotOf = (text: fc.Arbitrary<string>): fc.Arbitrary<SnapshotRows> =>
   fc
     .record({
-      users: fc.uniqueArray(fc.record({ id: shortId, displayName: text, createdAt: time }), uniqueBy("id")),
-      worlds: fc.uniqueArray(
-        fc.record({
-          id: shortId,
-          name: text,
-          description: fc.option(text),
-          owner: fc.nat(5),
-          isPublic: mostly(true),
-          status: fc.nat(7).map((number) => (number === 0 ? "HIDDEN" : "ACTIVE")),
-          createdAt: time,
-        }),
-        uniqueBy("id"),
-      ),
-      counts: fc.array(
-        fc.record({
-          totalVisits: count,
-          uniqueVisitors: count,
-          visitsLast7Days: count,
-          visitsLast30Days: count,
-        }),
-        { maxLength: 24, size: "max" },
-      ),
-      instances: fc.uniqueArray(
-        fc.record({
-          id: shortId,
-          world: fc.nat(5),
-          isPublic: mostly(true),
-          isActive: mostly(true),
-          createdAt: time,
-        }),
-        uniqueBy("id"),
-      ),
+      users: uniqueById({ displayName: text, createdAt: time }),
+      worlds: uniqueById({
+        name: text,
+        description: fc.option(text),
+        owner: fc.nat(5),
+        isPublic: mostlyTrue,
+        status: mostlyTrue.map((isActive) => (isActive ? "ACTIVE" : "HIDDEN")),
+        createdAt: time,
+      }),
+      counts: fc.array(counts, { maxLength: 24, size: "max" }),
+      instances: uniqueById({
+        world: fc.nat(5),
+        isPublic: mostlyTrue,
+        isActive: mostlyTrue,
+        createdAt: time,
+      }),
     })
     .map(({ users, worlds, counts, instances }) => ({
       users: users.map((user) => ({ ...user, userIconUrl: user.displayName })),
@@ -208,15 +201,10 @@ export async function withRows(
   run: (door: Door, model: Model) => Promise<void>,
 ): Promise<void> {
   writeSnapshot(folder, rows, { generation: "g-1" });
-  const orrery = await openOrrery({
-    snapshot: folder,
-    keys: path.join(folder, "keys.json"),
-    rateLimit: SETTINGS.rateLimit,
-    rateWindow: SETTINGS.rateWindow,
-    threads: false,
-    // The model answers `match=similar` as a server without it.
-    similar: false,
-  });
+  const { rateLimit, rateWindow } = SETTINGS;
+  // The model answers `match=similar` as a server without it.
+  const options = { snapshot: folder, keys, rateLimit, rateWindow, threads: false, similar: false };
+  const orrery = await openOrrery(options);
   try {
     await run(directDoor(orrery.ask), new Model(rows, KEYS, SETTINGS));
   } finally {
@@ -225,7 +213,7 @@ export async function withRows(
 }
 
 export const folder = temporaryFolder();
-writeTestKeys(path.join(folder, "keys.json"), KEYS);
+const keys = writeTestKeys(path.join(folder, "keys.json"), KEYS);
 
 /** Options of a property that loads a snapshot per run: a time limit, so that shrinking a failure does not take minutes. */
 export function loading(numRuns: number): fc.Parameters<unknown> {
@@ -243,9 +231,9 @@ export async function crawl(
   const ids: string[] = [];
   let total = 0;
   for (let offset = 0; offset === 0 || offset < total; offset += limit) {
-    const parameters = { ...more, limit: String(limit), offset: String(offset) };
-    const step = { target: target(below, parameters), headers: CLI };
-    const { status, body } = await askAndCompare(door, model, step);
+    const query = new URLSearchParams({ ...more, limit: String(limit), offset: String(offset) });
+    const target = `${MODEL_BASE}${below}?${query}`;
+    const { status, body } = await askAndCompare(door, model, { target, headers: CLI });
     if (status !== 200) return 0;
     const page = JSON.parse(body) as { data: { id: string }[]; pagination: { total: number } };
     if (offset > 0) assert.equal(page.pagination.total, total, "the total changes between pages");

@@ -38,46 +38,39 @@ export const shapes: Group = (world) =>
     ];
   });
 
-/** Values of Authorization that are refused. */
-function refusals(api: string, cli: string): [header: string, error: string][] {
+/** Values of Authorization that are refused, by error. */
+function refusals(api: string, cli: string): [error: string, values: string[]][] {
+  const foreign = api === "svc_sk_" ? ["orr-", "or_cli-"] : ["svc_sk_", "svcx_"];
   return [
-    ["", "Invalid token format"],
-    ["Bearer", "Invalid token format"],
-    ["Basic dXNlcjpwYXNz", "Invalid token format"],
-    [`Basic ${api}full`, "Invalid token format"],
-    [`${api}full`, "Invalid token format"],
-    [`Bearer${api}full`, "Invalid token format"],
-    [`Bearer\t${api}full`, "Invalid token format"],
-    [`Bearer: ${api}full`, "Invalid token format"],
-    [`Bearer "${api}full"`, "Invalid token format"],
-    [`Token ${api}full`, "Invalid token format"],
-    [`Bearer ${api}`, "Invalid token format"],
-    [`Bearer ${cli}`, "Invalid token format"],
-    [`Bearer ${api.slice(0, -1)}`, "Invalid token format"],
-    [`Bearer ${api.toUpperCase()}full`, "Invalid token format"],
-    [`Bearer x${api}full`, "Invalid token format"],
-    ["Bearer eyJhbGciOiJIUzI1NiJ9.e30.x", "Invalid token format"],
-    [`Bearer ${api}unknown`, "Invalid API key"],
-    [`Bearer ${api}FULL`, "Invalid API key"],
-    [`Bearer ${api}full x`, "Invalid API key"],
-    [`Bearer ${api}full, Bearer ${api}full`, "Invalid API key"],
-    [`Bearer ${api}ful`, "Invalid API key"],
-    [`Bearer ${api}cli`, "Invalid API key"],
-    [`Bearer ${api}cli-in-disguise`, "Invalid API key"],
-    [`Bearer ${api}disabled`, "API key is deactivated"],
-    [`Bearer ${api}disabled-expired`, "API key is deactivated"],
-    [`Bearer ${api}expired`, "API key has expired"],
-    [`Bearer ${cli}unknown`, "Invalid CLI token"],
-    [`Bearer ${cli}full`, "Invalid CLI token"],
-    [`Bearer ${cli}api-in-disguise`, "Invalid CLI token"],
-    [`Bearer ${cli}cli-disabled`, "Invalid CLI token"],
-    [`Bearer ${cli}cli-disabled-expired`, "Invalid CLI token"],
-    [`Bearer ${cli}cli-expired`, "CLI token has expired"],
-    // Prefixes of another server.
-    ...(api === "svc_sk_" ? ["orr-", "or_cli-"] : ["svc_sk_", "svcx_"]).map((prefix): [string, string] => [
-      `Bearer ${prefix}full`,
+    [
       "Invalid token format",
-    ]),
+      [
+        ...["", "Bearer", "Basic dXNlcjpwYXNz", `Basic ${api}full`, `${api}full`, `Bearer${api}full`],
+        ...[`Bearer\t${api}full`, `Bearer: ${api}full`, `Bearer "${api}full"`, `Token ${api}full`],
+        ...[`Bearer ${api}`, `Bearer ${cli}`, `Bearer ${api.slice(0, -1)}`],
+        ...[`Bearer ${api.toUpperCase()}full`, `Bearer x${api}full`, "Bearer eyJhbGciOiJIUzI1NiJ9.e30.x"],
+      ],
+    ],
+    [
+      "Invalid API key",
+      [
+        ...[`Bearer ${api}unknown`, `Bearer ${api}FULL`, `Bearer ${api}full x`],
+        ...[`Bearer ${api}full, Bearer ${api}full`, `Bearer ${api}ful`, `Bearer ${api}cli`],
+        `Bearer ${api}cli-in-disguise`,
+      ],
+    ],
+    ["API key is deactivated", [`Bearer ${api}disabled`, `Bearer ${api}disabled-expired`]],
+    ["API key has expired", [`Bearer ${api}expired`]],
+    [
+      "Invalid CLI token",
+      [
+        ...[`Bearer ${cli}unknown`, `Bearer ${cli}full`, `Bearer ${cli}api-in-disguise`],
+        ...[`Bearer ${cli}cli-disabled`, `Bearer ${cli}cli-disabled-expired`],
+      ],
+    ],
+    ["CLI token has expired", [`Bearer ${cli}cli-expired`]],
+    // Prefixes of another server.
+    ["Invalid token format", foreign.map((prefix) => `Bearer ${prefix}full`)],
   ];
 }
 
@@ -97,12 +90,9 @@ export const tokens: Group = (world) => {
     const target = goodTarget(world, route);
     return [
       { target, status: 401, error: "Authentication required" },
-      ...refusals(api, cli).map(([header, error]) => ({
-        target,
-        headers: [["Authorization", header]] as const,
-        status: 401,
-        error,
-      })),
+      ...refusals(api, cli).flatMap(([error, values]) =>
+        values.map((value) => ({ target, headers: [["Authorization", value]] as const, status: 401, error })),
+      ),
       ...welcome.map((header) => ({ target, headers: [["authorization", header]] as const, status: 200 })),
       // The first of two tokens counts.
       { target, headers: [good, unknown], status: 200 },
@@ -127,11 +117,7 @@ const PREFLIGHT: NonNullable<Step["headers"]> = [
 export const methods: Group = (world) =>
   ROUTES.flatMap((route): CaseStep[] => {
     const target = goodTarget(world, route);
-    const credentials: NonNullable<Step["headers"]>[] = [
-      [],
-      [bearer("nonsense")],
-      [bearer(tokenOf(world, "full"))],
-    ];
+    const credentials = [[], [bearer("nonsense")], [bearer(tokenOf(world, "full"))]];
     return [
       ...credentials.flatMap((headers) => [
         ...REFUSED_METHODS.map((method) => ({ method, target, headers, status: 405 })),
@@ -149,29 +135,19 @@ export const conditions: Group = (world) => {
   const tag = `"${generation}"`;
   const ifMatch = (value: string): Header => ["If-Match", value];
   const ifNoneMatch = (value: string): Header => ["If-None-Match", value];
+  const alone: [make: (value: string) => Header, status: number, values: string[]][] = [
+    [ifNoneMatch, 304, [tag, `W/${tag}`, "*", `"other", ${tag}`, `"other",${tag},"more"`]],
+    [ifNoneMatch, 304, [`W/"a" , W/${tag}`, `"with, comma", ${tag}`]],
+    [ifNoneMatch, 200, ['"other"', '""', generation, `"${generation} "`, tag.toUpperCase(), '"*"']],
+    [ifMatch, 200, [tag, "*", `"other", ${tag}`]],
+    [ifMatch, 412, [`W/${tag}`, `W/${tag}, "other"`]],
+    [ifMatch, 200, [`W/${tag}, ${tag}`]],
+    [ifMatch, 412, ['"other"', '"*"', generation]],
+  ];
   const table: [headers: Header[], status: number][] = [
-    [[ifNoneMatch(tag)], 304],
-    [[ifNoneMatch(`W/${tag}`)], 304],
-    [[ifNoneMatch("*")], 304],
-    [[ifNoneMatch(`"other", ${tag}`)], 304],
-    [[ifNoneMatch(`"other",${tag},"more"`)], 304],
-    [[ifNoneMatch(`W/"a" , W/${tag}`)], 304],
-    [[ifNoneMatch(`"with, comma", ${tag}`)], 304],
-    [[ifNoneMatch('"other"')], 200],
-    [[ifNoneMatch('""')], 200],
-    [[ifNoneMatch(generation)], 200],
-    [[ifNoneMatch(`"${generation} "`)], 200],
-    [[ifNoneMatch(tag.toUpperCase())], 200],
-    [[ifNoneMatch('"*"')], 200],
-    [[ifMatch(tag)], 200],
-    [[ifMatch("*")], 200],
-    [[ifMatch(`"other", ${tag}`)], 200],
-    [[ifMatch(`W/${tag}`)], 412],
-    [[ifMatch(`W/${tag}, "other"`)], 412],
-    [[ifMatch(`W/${tag}, ${tag}`)], 200],
-    [[ifMatch('"other"')], 412],
-    [[ifMatch('"*"')], 412],
-    [[ifMatch(generation)], 412],
+    ...alone.flatMap(([make, status, values]) =>
+      values.map((value): [Header[], number] => [[make(value)], status]),
+    ),
     [[ifMatch('"other"'), ifNoneMatch(tag)], 412],
     [[ifMatch('"other"'), ifNoneMatch("*")], 412],
     [[ifMatch(`W/${tag}`), ifNoneMatch(`W/${tag}`)], 412],
@@ -187,32 +163,28 @@ export const conditions: Group = (world) => {
     ]);
   });
   const target = at("/worlds");
-  const others: [below: string, key: string, status: number][] = [
-    ["/worlds/search", "full", 400],
-    ["/worlds/search?q=%CC%81", "full", 400],
-    ["/users/search?q=", "full", 400],
-    ["/worlds", "none", 403],
-    ["/nowhere", "full", 404],
-    [`/worlds/${UNKNOWN_ID}`, "full", 404],
-    [`/worlds/${UNKNOWN_ID}/stats`, "full", 404],
-    [`/worlds/${UNKNOWN_ID}/instances`, "full", 404],
-    [`/users/${UNKNOWN_ID}`, "full", 404],
-    [`/users/${UNKNOWN_ID}/worlds`, "full", 404],
-    [`/instances/${UNKNOWN_ID}`, "full", 404],
-    ["/worlds", "disabled", 401],
+  const withId = ["/worlds/ID", "/worlds/ID/stats", "/worlds/ID/instances", "/users/ID", "/users/ID/worlds"];
+  const lost = [...withId, "/instances/ID"].map((path) => path.replace("ID", UNKNOWN_ID));
+  const others: [status: number, key: string, belows: string[]][] = [
+    [400, "full", ["/worlds/search", "/worlds/search?q=%CC%81", "/users/search?q="]],
+    [403, "none", ["/worlds"]],
+    [404, "full", ["/nowhere", ...lost]],
+    [401, "disabled", ["/worlds"]],
   ];
   return [
     ...cases,
     { target, key: "full", headers: [ifNoneMatch('"other"'), ifNoneMatch(tag)], status: 304 },
     { target, key: "full", headers: [ifMatch('"other"'), ifMatch(tag)], status: 200 },
     // The conditions matter only when the answer would be 200.
-    ...others.flatMap(([below, key, status]) =>
-      [ifMatch('"other"'), ifNoneMatch("*"), ifNoneMatch(tag), ifMatch(tag)].map((condition) => ({
-        target: at(below),
-        key,
-        headers: [condition],
-        status,
-      })),
+    ...others.flatMap(([status, key, belows]) =>
+      belows.map(at).flatMap((target) =>
+        [ifMatch('"other"'), ifNoneMatch("*"), ifNoneMatch(tag), ifMatch(tag)].map((condition) => ({
+          target,
+          key,
+          headers: [condition],
+          status,
+        })),
+      ),
     ),
   ];
 };

@@ -6,6 +6,7 @@ import { placesOf, type Results } from "../../src/search/results.ts";
 import { indexUsers, indexWorlds, searchUsers, searchWorlds } from "../../src/search/search.ts";
 import { runNow, type Work } from "../../src/search/work.ts";
 import type { PageOf } from "../../src/store/generation.ts";
+import { byRank, userRank, worldRank } from "../conformance/model.ts";
 
 /** Snippets in which scripts, foldings and code units differ most. */
 const SNIPPETS = [
@@ -29,20 +30,9 @@ export const someText = fc
   )
   .map((snippets) => snippets.join("").toWellFormed());
 
-function classOf(name: string, term: string): number {
-  return name === term ? 0 : name.startsWith(term) ? 1 : 2;
-}
-
-/** Numbers of the hits, by rank class; class -1 is no hit. */
-function scan(count: number, classAt: (at: number) => number): number[] {
-  return Array.from({ length: count }, (_, at) => at)
-    .filter((at) => classAt(at) >= 0)
-    .sort((a, b) => classAt(a) - classAt(b) || a - b);
-}
-
 /** Numbers of the names that a term should find, in the order of a search. */
 export function scanNames(names: readonly string[], term: string): number[] {
-  return scan(names.length, (at) => (names[at]!.includes(term) ? classOf(names[at]!, term) : -1));
+  return byRank([...names.keys()], (at) => userRank(names[at]!, term));
 }
 
 export interface SomeWorld {
@@ -52,12 +42,7 @@ export interface SomeWorld {
 
 /** Numbers of the worlds that a query should find. */
 export function scanWorlds(worlds: readonly SomeWorld[], query: string): number[] {
-  const terms = [...new Set(query.split(/\s+/u))].slice(0, 10);
-  return scan(worlds.length, (at) => {
-    const { name, description } = worlds[at]!;
-    if (!terms.every((term) => name.includes(term) || description.includes(term))) return -1;
-    return terms.every((term) => name.includes(term)) ? classOf(name, query) : 3;
-  });
+  return byRank([...worlds.keys()], (at) => worldRank(worlds[at]!, query));
 }
 
 /** A search of an index. */
@@ -106,10 +91,7 @@ export function checkPages(find: Find, term: string, naive: readonly number[], m
 }
 
 /** Runs work, and measures its longest stretch without a pause in milliseconds of CPU time: the least of some runs. */
-export function longestStretch(start: () => Work<unknown>): {
-  readonly longest: number;
-  readonly pauses: number;
-} {
+export function longestStretch(start: () => Work<unknown>) {
   let least = Number.POSITIVE_INFINITY;
   let pauses = 0;
   for (let run = 0; run < 5; run++) {
