@@ -222,7 +222,10 @@ describe("setKeys", () => {
       [[{ ...good, sha256 }], /^setKeys: key "a": takes a token or its sha256, not both$/],
       [[{ id: "a", kind: "api", sha256: "xyz" }], /^setKeys: key "a": sha256 must be 64 hex digits$/],
       [[{ ...good, expiresAt: "soon" }], /^setKeys: key "a": expiresAt must be null or an ISO 8601 time$/],
-      [[{ ...good, expiresAt: new Date("x") }], /: expiresAt must be .*, is an invalid Date$/],
+      [
+        [{ ...good, expiresAt: new Date("x") }],
+        /: expiresAt must be null or an ISO 8601 time, is an invalid Date$/,
+      ],
       [[{ ...good, previous: [{ sha256 }] }], /^setKeys: key "a": previous\[0\]\.expiresAt: is missing$/],
       [[{ ...good, active: 1 }], /^setKeys: key "a": active must be true or false, is 1$/],
       [[{ ...good, tokn: "x" }], /^setKeys: .*tokn/],
