@@ -4,20 +4,17 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { documentOf } from "./support/documents.ts";
+import { ROOT } from "./support/program.ts";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SRC = join(ROOT, "src");
 
-/** Paths of the files in a folder, from `src`. */
-function sources(folder = SRC): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.parentPath.includes("node_modules"))
-    .map((entry) => relative(SRC, join(entry.parentPath, entry.name)));
-}
+/** Paths of the files, from `src`. */
+const sources = readdirSync(SRC, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map((entry) => relative(SRC, join(entry.parentPath, entry.name)));
 
-const files = sources().filter((file) => file.endsWith(".ts"));
+const files = sources.filter((file) => file.endsWith(".ts"));
 const textOf = (file: string): string => readFileSync(join(SRC, file), "utf8");
 
 /** What a file imports or exports from, types included. */
@@ -67,13 +64,10 @@ function mayImport(from: string, to: string): boolean {
 describe("rooms", () => {
   it("hold every file", () => {
     assert.ok(files.length > 40);
-    for (const file of sources()) {
+    for (const file of sources) {
       const room = roomOf(file);
-      const isKnown =
-        room === "root"
-          ? ROOT_FILES.includes(file)
-          : isFeature(room) || room === ENTRIES || CORE.includes(room);
-      assert.ok(isKnown, `${file} is in no room of the list`);
+      const known = [...ROOT_FILES, ...FEATURES, ENTRIES, ...CORE];
+      assert.ok(known.includes(room === "root" ? file : room), `${file} is in no room of the list`);
     }
   });
 
@@ -107,9 +101,8 @@ it("the client imports nothing but types of the model", () => {
   const clients = files.filter((file) => file.startsWith("client/"));
   assert.ok(clients.length > 2);
   for (const file of clients) {
-    for (const [statement, specifier] of textOf(file).matchAll(
-      /^(?:import|export)\b[^;]*?from "([^"]+)"/gm,
-    )) {
+    const statements = textOf(file).matchAll(/^(?:import|export)\b[^;]*?from "([^"]+)"/gm);
+    for (const [statement, specifier] of statements) {
       if (/^\.\/[a-z]+\.ts$/.test(specifier!)) continue;
       assert.match(statement, /^(import|export) type [^;]* from "\.\.\/model\/model\.ts"$/, file);
     }
@@ -172,17 +165,14 @@ describe("packages", () => {
     for (const name of new Set([...Object.keys(dependencies), ...used.map(packageOf)])) {
       assert.match(architecture, new RegExp(`^\\| ${name} \\| \\w`, "m"));
     }
-    const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
+    const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
       packages: Record<string, { dev?: boolean; os?: string[]; cpu?: string[] }>;
     };
-    const installed = Object.entries(lock.packages).filter(
-      ([path, entry]) =>
-        path !== "" &&
-        !entry.dev &&
-        (entry.os === undefined || entry.os.includes("linux")) &&
-        (entry.cpu === undefined || entry.cpu.includes("x64")),
+    const installed = Object.entries(packages).filter(
+      ([path, { dev, os = ["linux"], cpu = ["x64"] }]) =>
+        path !== "" && !dev && os.includes("linux") && cpu.includes("x64"),
     );
-    assert.ok(Object.keys(lock.packages).length > 40, "the lock file is read");
+    assert.ok(Object.keys(packages).length > 40, "the lock file is read");
     assert.ok(installed.length <= 40, `${installed.length} packages`);
   });
 
@@ -230,9 +220,8 @@ it("paths in ARCHITECTURE.md and CONTRIBUTING.md exist", () => {
   let seen = 0;
   for (const name of ["ARCHITECTURE.md", "CONTRIBUTING.md"]) {
     // A path has a folder or is a file of code; build output and names that stand for several files are left out.
-    for (const [, path] of documentOf(name).text.matchAll(
-      /[`\s]((?:[\w-]+\/)+(?:[\w.-]+\.m?ts)?|[\w-]+\.m?ts)(?=[`\s])/g,
-    )) {
+    const PATH = /[`\s]((?:[\w-]+\/)+(?:[\w.-]+\.m?ts)?|[\w-]+\.m?ts)(?=[`\s])/g;
+    for (const [, path] of documentOf(name).text.matchAll(PATH)) {
       if (path === "dist/") continue;
       assert.ok(existsSync(join(ROOT, path!)) || existsSync(join(SRC, path!)), `${name}: ${path}`);
       seen++;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
@@ -30,19 +30,15 @@ function anchorsOf({ text }: Document): string[] {
   );
 }
 
-type Link = ReturnType<typeof linksOf>[number];
-
-function linksOf({ name, text }: Document): { text: string; path: string; anchor: string | undefined }[] {
+function linksOf({ name, text }: Document) {
   return [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target]) => {
     if (/^[a-z]+:/.test(target!)) return [];
-    const [path, anchor] = target!.split("#");
-    const from = dirname(join(ROOT, name));
-    const file = path === "" ? join(ROOT, name) : join(from, path!);
-    return [{ text: target!, path: relative(ROOT, file), anchor }];
+    const [path = "", anchor] = target!.split("#");
+    return [{ text: target!, path: path === "" ? name : join(dirname(name), path), anchor }];
   });
 }
 
-function problemWithLink({ path, anchor }: Link): string | undefined {
+function problemWithLink(path: string, anchor?: string): string | undefined {
   if (!existsSync(join(ROOT, path))) return "there is no such file";
   if (anchor === undefined) return undefined;
   return anchorsOf(documentOf(path)).includes(anchor) ? undefined : "there is no such heading";
@@ -93,14 +89,14 @@ describe("the documents", () => {
   it("link to files and headings that exist", () => {
     let seen = 0;
     for (const document of DOCUMENTS) {
-      for (const link of linksOf(document)) {
-        assert.equal(problemWithLink(link), undefined, `${document.name}: ${link.text}`);
+      for (const { text, path, anchor } of linksOf(document)) {
+        assert.equal(problemWithLink(path, anchor), undefined, `${document.name}: ${text}`);
         seen++;
       }
     }
     assert.ok(seen > 60, `only ${seen} links`);
-    assert.ok(problemWithLink({ text: "", path: "docs/none.md", anchor: undefined }));
-    assert.ok(problemWithLink({ text: "", path: "README.md", anchor: "none" }));
+    assert.ok(problemWithLink("docs/none.md"));
+    assert.ok(problemWithLink("README.md", "none"));
   });
 
   it("are in the package, with what they link to", () => {
@@ -137,9 +133,9 @@ describe("the documents", () => {
         // One shell reads all scripts; the function names in its messages locate a faulty one.
         scripts.push(`f_${name.replace(/\W/g, "_")}_${line}() {\n${code}}\n`);
         for (const [program, ...words] of commandsOf(code)) {
-          const isOurs = program === "orrery" || (program === "node" && words[0] === "bin/orrery.mjs");
-          if (!isOurs) continue;
-          const args = program === "node" ? words.slice(1) : words;
+          const isRun = program === "node" && words[0] === "bin/orrery.mjs";
+          if (program !== "orrery" && !isRun) continue;
+          const args = isRun ? words.slice(1) : words;
           commands++;
           if (args[0]!.startsWith("-")) {
             assert.match(args.join(" "), /^--(help|version)$/);
@@ -160,11 +156,10 @@ describe("the documents", () => {
 });
 
 /** Flags of every command, of npm and node, and of the benches. */
-const OTHER_FLAGS = new Set(
-  "help version test global omit import smoke guard against load only fresh searches compile cpu-prof experimental-vm-modules listen-timeout kill-timeout max-old-space-size".split(
-    " ",
-  ),
-);
+const OTHER_FLAGS = new Set([
+  ..."help version test global omit import smoke guard against load only fresh searches compile".split(" "),
+  ..."cpu-prof experimental-vm-modules listen-timeout kill-timeout max-old-space-size".split(" "),
+]);
 
 it("flags and variables that a document mentions exist", () => {
   const flags = new Set(PROGRAM.settings.map((setting) => setting.flag));
@@ -194,16 +189,13 @@ it("the OpenAPI document shows replies as the sample's server gives them", async
 describe("examples in doc comments", () => {
   const src = join(ROOT, "src");
   const sources = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((name) =>
-    name.endsWith(".ts"),
+    /\.ts$/.test(name),
   );
-  const examples = sources
-    .map((name) => join(src, name))
-    .flatMap((file) =>
-      [...readFileSync(file, "utf8").matchAll(/@example\n[ *]*```ts\n([\s\S]*?)```/g)].map((match) => ({
-        file,
-        code: match[1]!.replace(/^ *\* ?/gm, ""),
-      })),
-    );
+  const examples = sources.flatMap((name) => {
+    const file = join(src, name);
+    const found = readFileSync(file, "utf8").matchAll(/@example\n[ *]*```ts\n([\s\S]*?)```/g);
+    return Array.from(found, ([, code]) => ({ file, code: code!.replace(/^ *\* ?/gm, "") }));
+  });
   assert.ok(examples.length >= 3, `${examples.length} examples`);
   const made = join(ROOT, ".tests");
   let folder = "";
@@ -240,9 +232,6 @@ describe("examples in doc comments", () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  for (const [at, { file }] of examples.entries()) {
-    it(file.slice(ROOT.length), async () => {
-      await import(pathToFileURL(join(folder, `${at}.mjs`)).href);
-    });
-  }
+  for (const [at, { file }] of examples.entries())
+    it(file.slice(ROOT.length), () => import(pathToFileURL(join(folder, `${at}.mjs`)).href));
 });

@@ -45,31 +45,17 @@ const ON_SERVE: Readonly<Record<string, Use>> = {
   },
 };
 
-const ELSEWHERE: Readonly<Record<string, readonly [name: string, use: Use]>> = {
-  "the library": [
-    'option "snapshotTokenFile"',
-    ([, file = ""], _environment, folder) =>
-      openOrrery({ snapshot: NOWHERE, cache: folder, snapshotTokenFile: file, keys: [], watch: 0 }),
-  ],
-  "the library's shared limits": [
-    'option "sharedLimitsPasswordFile"',
-    ([, file = ""]) =>
-      openOrrery({
-        snapshot: "data/sample",
-        keys: [],
-        watch: 0,
-        sharedLimits: "redis://a.example",
-        sharedLimitsPasswordFile: file,
-      }),
-  ],
+const SAMPLE = { snapshot: "data/sample", keys: [], watch: 0 };
+/** Uses the file of an option of the library. */
+const IN_LIBRARY: Readonly<Record<string, (file: string, folder: string) => Promise<unknown>>> = {
+  snapshotTokenFile: (snapshotTokenFile, cache) =>
+    openOrrery({ ...SAMPLE, snapshot: NOWHERE, cache, snapshotTokenFile }),
+  sharedLimitsPasswordFile: (sharedLimitsPasswordFile) =>
+    openOrrery({ ...SAMPLE, sharedLimits: "redis://a.example", sharedLimitsPasswordFile }),
 };
 
 /** Checks the problems of a missing file, an empty one, and one with two words. */
-async function checkFiles(
-  folder: string,
-  name: string,
-  use: (file: string) => Promise<unknown>,
-): Promise<void> {
+async function checkFiles(folder: string, name: string, use: (file: string) => Promise<unknown>) {
   const file = join(folder, "secret");
   const says = async (named: string, problem: string): Promise<void> => {
     const message = new RegExp(`^${name}: ${named}: ${problem}(?!.*canary)`, "s");
@@ -92,11 +78,10 @@ describe("a file of a token or password that will not do is named with what name
     });
   }
 
-  for (const [who, [name, use]] of Object.entries(ELSEWHERE)) {
-    it(`${name} of ${who}`, async (t) => {
+  for (const [name, use] of Object.entries(IN_LIBRARY)) {
+    it(`option ${name} of the library`, async (t) => {
       const folder = temporaryFolder(t);
-      const flag = name.startsWith("--") ? name : "";
-      await checkFiles(folder, name, (file) => use([flag, file], {}, folder));
+      await checkFiles(folder, `option "${name}"`, (file) => use(file, folder));
     });
   }
 });
@@ -118,18 +103,16 @@ it("--admin where the API listens is a usage error that says so", async () => {
   assert.equal((await readAdminSettings(serving(["--port", "0", "--admin", "0"])))!.address.port, 0);
 });
 
-describe("a command leaves alone", () => {
-  it("a manifest and a prepared file of something else where build would write", async (t) => {
-    const folder = temporaryFolder(t);
-    const snapshot = writeSnapshot(join(folder, "snapshot"));
-    for (const name of ["manifest.json", "generation.orrery"]) {
-      const out = join(folder, name);
-      mkdirSync(out);
-      writeFileSync(join(out, name), '{"name":"a web app"}');
-      const { status, stderr } = await run(["build", snapshot, "--out", out]);
-      assert.equal(status, 1);
-      assert.match(stderr, new RegExp(`holds ${name}, which is none of orrery's and is not replaced`));
-      assert.equal(readFileSync(join(out, name), "utf8"), '{"name":"a web app"}');
-    }
-  });
+it("build leaves alone a manifest and a prepared file of something else where it would write", async (t) => {
+  const folder = temporaryFolder(t);
+  const snapshot = writeSnapshot(join(folder, "snapshot"));
+  for (const name of ["manifest.json", "generation.orrery"]) {
+    const out = join(folder, name);
+    mkdirSync(out);
+    writeFileSync(join(out, name), '{"name":"a web app"}');
+    const { status, stderr } = await run(["build", snapshot, "--out", out]);
+    assert.equal(status, 1);
+    assert.match(stderr, new RegExp(`holds ${name}, which is none of orrery's and is not replaced`));
+    assert.equal(readFileSync(join(out, name), "utf8"), '{"name":"a web app"}');
+  }
 });

@@ -20,18 +20,16 @@ import { idText } from "../src/store/table.ts";
 import { freshFolder, mustLoad } from "./support/loaded.ts";
 import { bulkRows, madeId, writeSnapshot } from "./support/snapshot.ts";
 
-const OPEN = {
-  docs: true,
-  docsName: "Public read-only API",
-  docsContact: undefined,
-  docsUrl: undefined,
-} as const;
+const NAME = "Public read-only API";
+const OPEN = { docs: true, docsName: NAME, docsContact: undefined, docsUrl: undefined } as const;
 /** What the pages need of a store without rows. */
 const NO_ROWS = { id: "none", users: { rows: 0 }, worlds: { rows: 0 }, instances: { rows: 0 } } as Store;
 
 type OpenApi = Parameters<typeof fillExamples>[0];
 
-const pages = openPages({ ...OPEN, cors: true }, "50 a minute")!;
+/** The pages with CORS, or as `more` says. */
+const opened = (limit: string, more: object = {}) => openPages({ ...OPEN, cors: true, ...more }, limit)!;
+const pages = opened("50 a minute");
 
 type More = Partial<Pick<Ask, "method" | "ifMatch" | "ifNoneMatch">> & {
   readonly acceptEncoding?: string | undefined;
@@ -78,10 +76,8 @@ async function asked(path: string, more: More = {}, from = pages, store = NO_ROW
   return got;
 }
 
-type Examples = Readonly<Record<string, unknown>>;
-
 /** The examples of ids and searched texts in the document, by path and name. */
-async function examplesOf(store: Store, from = pages): Promise<{ examples: Examples; etag: string }> {
+async function examplesOf(store: Store, from = pages) {
   const { body, headers } = await asked("/openapi.json", {}, from, store);
   const { paths } = JSON.parse(body.toString("utf8")) as OpenApi;
   const examples: Record<string, unknown> = {};
@@ -99,41 +95,32 @@ assert.ok(loaded.length >= 4, page);
 describe("what is the operator's", () => {
   it("stands in the document and on the page, and cannot break out of it", async () => {
     const docsName = `Worlds & "more" <script>alert(1)</script>`;
-    const shown = async (docsContact: string, path: string): Promise<string> => {
-      const pages = openPages({ ...OPEN, docsName, docsContact, cors: true }, "5 an hour")!;
-      const reply = (await pages.answer({ method: "GET", target: path, now: 0 } as Ask, path, NO_ROWS))!;
-      return bodyBytes(reply.body).toString("utf8");
-    };
-    const mail = JSON.parse(await shown("ops@example.org", "/openapi.json")) as {
-      info: Record<string, unknown>;
-      servers: readonly { readonly url: string }[];
-    };
-    assert.equal(mail.info.title, docsName);
-    assert.deepEqual(mail.info.contact, { name: "The operator of this server", email: "ops@example.org" });
-    const url = JSON.parse(await shown("https://example.org/keys?a=1&b=2", "/openapi.json")) as typeof mail;
-    assert.deepEqual(url.info.contact, {
-      name: "The operator of this server",
-      url: "https://example.org/keys?a=1&b=2",
-    });
-    assert.deepEqual(url.servers, [{ url: "api/public/v1", description: "This server" }]);
+    const shown = async (path: string, more: object): Promise<string> =>
+      (await asked(path, {}, opened("5 an hour", { docsName, ...more }))).body.toString("utf8");
+    const documentOf = async (more: object) => JSON.parse(await shown("/openapi.json", more));
+    const name = "The operator of this server";
+    const url = "https://example.org/keys?a=1&b=2";
+    const email = "ops@example.org";
+    const { info } = await documentOf({ docsContact: email });
+    assert.deepEqual([info.title, info.contact], [docsName, { name, email }]);
+    const byUrl = await documentOf({ docsContact: url });
+    assert.deepEqual(byUrl.info.contact, { name, url });
+    assert.deepEqual(byUrl.servers, [{ url: "api/public/v1", description: "This server" }]);
     for (const docsUrl of ["https://api.example.org", "https://api.example.org/x/"]) {
-      const pages = openPages({ ...OPEN, docsUrl, cors: true }, "5 an hour")!;
-      const ask = { method: "GET", target: "/openapi.json", now: 0 } as Ask;
-      const { body } = (await pages.answer(ask, ask.target, NO_ROWS))!;
-      const { servers } = JSON.parse(bodyBytes(body).toString("utf8")) as typeof mail;
-      assert.equal(servers[0]!.url, `${docsUrl.replace(/\/$/, "")}/api/public/v1`);
+      const { servers } = await documentOf({ docsUrl });
+      assert.equal(servers[0].url, `${docsUrl.replace(/\/$/, "")}/api/public/v1`);
     }
-    const page = await shown("https://example.org/keys?a=1&b=2", "/docs");
+    const page = await shown("/docs", { docsContact: url });
     assert.match(page, /<h1>Worlds &#38; &#34;more&#34; &#60;script&#62;/);
     assert.match(page, /<a href="https:\/\/example\.org\/keys\?a=1&#38;b=2">operator of this server<\/a>/);
     assert.doesNotMatch(page, /<script>alert|\{\{/);
-    assert.match(await shown("ops@example.org", "/docs"), /href="mailto:ops@example\.org"/);
+    assert.match(await shown("/docs", { docsContact: email }), /href="mailto:ops@example\.org"/);
   });
 
   it("is checked: a public URL is an origin, with a prefix", () => {
     for (const good of ["https://a.b", "http://localhost:1/", "https://a.b/prefix"])
       assert.equal(problemWithPublicUrl(good), undefined, good);
-    for (const bad of [
+    const wrong = [
       "a.b",
       "/",
       "ftp://a.b",
@@ -141,8 +128,8 @@ describe("what is the operator's", () => {
       "https://a.b/?",
       "https://a.b/#x",
       "https://a b",
-    ])
-      assert.match(problemWithPublicUrl(bad)!, /^must /, bad);
+    ];
+    for (const bad of wrong) assert.match(problemWithPublicUrl(bad)!, /^must /, bad);
     assert.match(problemWithPublicUrl("https://a.b/api/public/v1/")!, /^must end before/);
   });
 
@@ -150,7 +137,7 @@ describe("what is the operator's", () => {
     const { problem } = DOCS_PAGE_SETTINGS.find(({ flag }) => flag === "docs-contact") as Required<Setting>;
     for (const good of ["https://a.b/c", "http://localhost:1/", "a@b.c"])
       assert.equal(problem(good), undefined, good);
-    for (const bad of [
+    const wrong = [
       "a",
       "javascript:alert(1)",
       "ftp://a.b",
@@ -159,8 +146,8 @@ describe("what is the operator's", () => {
       "https://a b",
       'https://a/"',
       "a@b.c,d@e.f",
-    ])
-      assert.match(problem(bad)!, /^must be /, bad);
+    ];
+    for (const bad of wrong) assert.match(problem(bad)!, /^must be /, bad);
   });
 });
 
@@ -196,12 +183,10 @@ describe("examples of the reference", () => {
   });
 
   it("follow the served snapshot, and change the document's tag only with it", async () => {
-    const from = openPages({ ...OPEN, cors: true }, "")!;
+    const from = opened("");
     const before = await storeWith("One", OWNER);
     const first = await examplesOf(before, from);
-    // Another generation with the same examples.
-    const same = await examplesOf({ ...before, id: "other" }, from);
-    assert.deepEqual(same, first);
+    assert.deepEqual(await examplesOf({ ...before, id: "other" }, from), first, "the same rows");
     const second = await examplesOf(await storeWith("Two", madeId("nobody", 1)), from);
     assert.equal(second.examples["/worlds/search q"], "Two");
     // An owner who is not visible is no example.
@@ -240,9 +225,7 @@ describe("what is served", () => {
 
   it("leads from the root to the reference", async () => {
     const { status, headers, body } = await asked("/");
-    assert.equal(status, 302);
-    assert.equal(headers.get("location"), "docs");
-    assert.equal(body.length, 0);
+    assert.deepEqual([status, headers.get("location"), body.length], [302, "docs", 0]);
   });
 
   it("is a page that loads nothing from elsewhere and is protected", async () => {
@@ -265,12 +248,12 @@ describe("what is served", () => {
     const document = createOpenApi("50 a minute") as unknown as OpenApi;
     fillExamples(document, {} as ServedExamples);
     assert.equal(JSON.stringify(JSON.parse(body.toString("utf8"))), JSON.stringify(document));
-    const without = await asked("/openapi.json", {}, openPages({ ...OPEN, cors: false }, "")!);
+    const without = await asked("/openapi.json", {}, opened("", { cors: false }));
     assert.doesNotMatch([...without.headers.keys()].join(), /access-control/);
   });
 
   it("says the server's own limit, under tags of its own", async () => {
-    const other = openPages({ ...OPEN, cors: true }, "7 in 90 seconds")!;
+    const other = opened("7 in 90 seconds");
     for (const path of ["/docs", "/openapi.json"]) {
       const own = await asked(path);
       assert.match(own.body.toString("utf8"), /50 a minute unless/);
@@ -283,9 +266,8 @@ describe("what is served", () => {
   });
 
   it("may be kept for five minutes, or for ever where the name holds a hash of the contents", async () => {
-    for (const path of ["/", "/docs", "/openapi.json"]) {
+    for (const path of ["/", "/docs", "/openapi.json"])
       assert.equal((await asked(path)).headers.get("cache-control"), "public, max-age=300");
-    }
     for (const path of loaded) {
       const { headers, body } = await asked(path);
       assert.equal(headers.get("cache-control"), "public, max-age=31536000, immutable");
@@ -318,7 +300,7 @@ describe("methods", () => {
 
   it("are OPTIONS, as for the API", async () => {
     for (const cors of [true, false]) {
-      const from = openPages({ ...OPEN, cors }, "50 a minute")!;
+      const from = opened("50 a minute", { cors });
       for (const path of ["/", "/docs", "/openapi.json", loaded[0]!]) {
         const { status, headers, body } = await asked(path, { method: "OPTIONS" }, from);
         assert.deepEqual([status, headers.get("allow"), body.length], [204, "GET, HEAD, OPTIONS", 0]);
@@ -332,8 +314,7 @@ describe("methods", () => {
     for (const method of ["POST", "PUT", "DELETE", "PATCH", "TRACE"]) {
       for (const path of ["/", "/docs", "/openapi.json", loaded[0]!]) {
         const { status, headers, body } = await asked(path, { method });
-        assert.equal(status, 405);
-        assert.equal(headers.get("allow"), "GET, HEAD, OPTIONS");
+        assert.deepEqual([status, headers.get("allow")], [405, "GET, HEAD, OPTIONS"]);
         assert.equal(body.toString(), '{"error":"Method not allowed"}');
       }
       assert.equal(await ask("/docs/nothing", { method }), undefined);
@@ -354,14 +335,12 @@ it("conditions are judged by the tag of what would be sent", async () => {
         const got = await asked(path, { acceptEncoding, ifNoneMatch });
         assert.equal(got.status, 304, ifNoneMatch);
         assert.equal(got.body.length, 0);
-        for (const name of ["etag", "cache-control", "vary"]) {
+        for (const name of ["etag", "cache-control", "vary"])
           assert.equal(got.headers.get(name), headers.get(name), name);
-        }
         assert.equal(got.headers.has("content-length"), false);
       }
-      for (const ifNoneMatch of ['"other"', "", tag.slice(1, -1), `${tag.slice(0, -1)}x"`, "nonsense"]) {
+      for (const ifNoneMatch of ['"other"', "", tag.slice(1, -1), `${tag.slice(0, -1)}x"`, "nonsense"])
         assert.equal((await asked(path, { acceptEncoding, ifNoneMatch })).status, 200, ifNoneMatch);
-      }
       assert.equal((await asked(path, { acceptEncoding, ifMatch: tag })).status, 200);
       const failed = await asked(path, { acceptEncoding, ifMatch: `"other", W/${tag}` });
       assert.equal(failed.status, 412);
@@ -381,15 +360,13 @@ describe("encodings", () => {
     for (const header of [
       ...["gzip", "GZIP", "gzip, deflate, br", "br;q=1.0, gzip;q=0.8, *;q=0.1", "*", "x-gzip"],
       ...["deflate,gzip ; q=1", "identity;q=0, gzip;q=0.1", "identity;q=0.5, gzip", "identity, gzip"],
-    ]) {
+    ])
       assert.equal(takesGzip(accepting(header).headers), true, header);
-    }
     for (const header of [
       ...[undefined, "", "identity", "br", "gzip;q=0", "*;q=0", "gzip;q=0, *", "identity;q=1, gzip;q=0.5"],
       ...["gzip;q=2", "gzip;q=x", "gzip;q=", "gzipped", "gzip;q=-1", ",,,", "gzip;q=0.0001"],
-    ]) {
+    ])
       assert.equal(takesGzip(accepting(header).headers), false, header);
-    }
   });
 
   it("hold the same contents", async () => {

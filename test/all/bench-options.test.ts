@@ -10,10 +10,8 @@ import { ROOT } from "../support/program.ts";
 const BENCHES = readdirSync(`${ROOT}bench`).filter((name) => name.endsWith(".ts"));
 
 function run(bench: string, option: string) {
-  const ran = spawnSync(process.execPath, ["--import", "tsx", `bench/${bench}`, option], {
-    cwd: ROOT,
-    encoding: "utf8",
-  });
+  const args = ["--import", "tsx", `bench/${bench}`, option];
+  const ran = spawnSync(process.execPath, args, { cwd: ROOT, encoding: "utf8" });
   return [ran.status, ran.stdout, ran.stderr];
 }
 

@@ -15,17 +15,11 @@ import { EXAMPLES, installRecipes, lacksRecipes, run } from "./support/recipes.t
 const folder = temporaryFolder();
 const place = join(folder, "project");
 const route = join(place, "app/api/public/v1/[[...path]]/route.ts");
+const NEXT = join(place, "node_modules/next/dist/bin/next");
 const keys = join(folder, "keys.json");
 const DATA = { SNAPSHOT: join(ROOT, "data/sample"), KEYS: keys };
 const TOKEN = "svcx_of-the-next-test";
 const PATIENCE = { timeout: 240_000 };
-
-async function build(): Promise<void> {
-  await run(process.execPath, [join(place, "node_modules/next/dist/bin/next"), "build"], {
-    cwd: place,
-    env: environment({ NEXT_TELEMETRY_DISABLED: "1" }),
-  });
-}
 
 /** Starts a server of the project, and asks it for paths below the API's base path. */
 async function serve(t: TestContext, cwd: string, file: string, ...args: string[]) {
@@ -48,7 +42,8 @@ async function serve(t: TestContext, cwd: string, file: string, ...args: string[
 
 /** Builds with a configuration, and copies what is to be deployed to a place of its own. */
 async function standalone(name: string): Promise<string> {
-  await build();
+  const env = environment({ NEXT_TELEMETRY_DISABLED: "1" });
+  await run(process.execPath, [NEXT, "build"], { cwd: place, env });
   const deployed = join(folder, name);
   cpSync(join(place, ".next/standalone"), deployed, { recursive: true, verbatimSymlinks: true });
   return deployed;
@@ -76,11 +71,8 @@ describe("Next", { skip: lacksRecipes }, () => {
     assert.equal(stats.status, 200);
     assert.match(await stats.text(), /"totalUsers":2000/);
     assert.equal((await ask("stats", { headers: {} })).status, 401);
-    const etag = stats.headers.get("etag")!;
-    const again = await ask("stats", {
-      headers: { authorization: `Bearer ${TOKEN}`, "if-none-match": etag },
-    });
-    assert.equal(again.status, 304);
+    const condition = { authorization: `Bearer ${TOKEN}`, "if-none-match": stats.headers.get("etag")! };
+    assert.equal((await ask("stats", { headers: condition })).status, 304);
     assert.equal((await ask("stats", { method: "HEAD" })).status, 200);
     const missing = await ask("worldz");
     assert.deepEqual([missing.status, await missing.json()], [404, { error: "Not found" }]);
@@ -93,8 +85,7 @@ describe("Next", { skip: lacksRecipes }, () => {
   });
 
   it("has one replica under `next dev`, whatever is edited", PATIENCE, async (t) => {
-    const next = join(place, "node_modules/next/dist/bin/next");
-    const { ask, pid } = await serve(t, place, next, "dev");
+    const { ask, pid } = await serve(t, place, NEXT, "dev");
     const text = readFileSync(route, "utf8");
     t.after(() => writeFileSync(route, text));
     const edit = async (number: number): Promise<void> => {

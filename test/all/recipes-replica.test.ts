@@ -1,22 +1,14 @@
 /** The recipes of `docs/replica.md` as processes: a replica of one generation or none, and the comparison of two servers. */
 
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { before, describe, it, type TestContext } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { ApiError, type Client, createClient } from "../../src/client/mod.ts";
 import { type GivenRows, openOrrery } from "../../src/mod.ts";
-import {
-  id,
-  instance,
-  type RawRow,
-  temporaryFolder,
-  user,
-  world,
-  worldStats,
-  writeSnapshot,
-} from "../support/folders.ts";
+import { id, instance, temporaryFolder, user, world, worldStats, writeSnapshot } from "../support/folders.ts";
+import { collect } from "../support/library.ts";
+import { keyRecord, writeKeys } from "../support/place.ts";
 import { freePort, serveHttp } from "../support/ports.ts";
 import { get, type Program, serve, start, until } from "../support/process.ts";
 import { CLIENT, LIBRARY, LIBRARY_RUNNER, ROOT } from "../support/program.ts";
@@ -26,50 +18,30 @@ const KEYS = [
   { id: "limited", kind: "api", token: "svc_sk_of-this-test" },
 ] as const;
 const folder = temporaryFolder();
-const keys = join(folder, "keys.json");
+const records = KEYS.map(({ id, token }) => keyRecord(token, { id }));
+const keys = writeKeys(join(folder, "keys.json"), ...records);
 const [TOOL, LIMITED] = KEYS.map(({ id, token }) => {
   writeFileSync(join(folder, id), `${token}\n`);
   return join(folder, id);
 }) as [string, string];
-
-before(async () => {
-  const records = KEYS.map(({ token, ...key }) => ({
-    ...key,
-    name: key.id,
-    sha256: createHash("sha256").update(token).digest("hex"),
-    scopes: ["read:worlds", "read:users", "read:instances"],
-    limit: null,
-    active: true,
-    expiresAt: null,
-    createdAt: new Date().toISOString(),
-  }));
-  writeFileSync(keys, JSON.stringify({ keys: records }));
-});
 
 /** Starts a recipe, with the library and the client that are under test. */
 function startRecipe(name: string, variables: Record<string, string>, args: readonly string[] = []): Program {
   const code = readFileSync(join(ROOT, "docs/examples", name), "utf8");
   assert.ok(code.split("\n").length <= 101, `${name} is at most 100 lines`);
   const file = join(folder, name);
-  writeFileSync(
-    file,
-    code.replace(/from "orrery(\/client)?"/g, (_, client) => `from "${client ? CLIENT : LIBRARY}"`),
-  );
+  const from = (_: string, client: unknown): string => `from "${client ? CLIENT : LIBRARY}"`;
+  writeFileSync(file, code.replace(/from "orrery(\/client)?"/g, from));
   return start([file, ...args], variables, [process.execPath, ...LIBRARY_RUNNER]);
 }
 
-interface Rows {
-  readonly users: RawRow[];
-  readonly worlds: RawRow[];
-  readonly worldStats: RawRow[];
-  readonly instances: RawRow[];
-}
+type Rows = ReturnType<typeof rowsOf>;
 
 /**
  * The rows of a generation. Every row differs from that of the generation before; two of three changes leave no id, so that
  * only 404s follow them.
  */
-function rowsOf(generation: number, size: number): Rows {
+function rowsOf(generation: number, size: number) {
   const of = `of ${generation}`;
   const first = generation % 3 === 0 ? 500 : 0;
   const numbers = Array.from({ length: size }, (_, n) => first + n).filter((n) => (n + generation) % 4 > 0);
@@ -95,12 +67,6 @@ function rowsOf(generation: number, size: number): Rows {
 
 const given = (rows: Rows): GivenRows => rows as unknown as GivenRows;
 
-async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
-  const all: Item[] = [];
-  for await (const item of items) all.push(item);
-  return all;
-}
-
 /** Everything that a server shows of one generation, the numbers of all users apart, as text. */
 async function stateOf(client: Client, ifMatch?: string): Promise<string> {
   const worlds = await collect(client.worlds.list.all({ ifMatch }));
@@ -122,14 +88,8 @@ async function replicaOf(rows: Rows): Promise<string> {
 /** A recipe that mirrors a server; `state` gives what it serves, undefined while it does not listen. */
 async function mirror(t: TestContext, from: string, interval: number, token = TOOL) {
   const port = await freePort();
-  const launch = (): Program =>
-    startRecipe("mirror.mjs", {
-      FROM: from,
-      TOKEN_FILE: token,
-      KEYS: keys,
-      INTERVAL: String(interval),
-      PORT: String(port),
-    });
+  const variables = { FROM: from, TOKEN_FILE: token, KEYS: keys, INTERVAL: `${interval}`, PORT: `${port}` };
+  const launch = (): Program => startRecipe("mirror.mjs", variables);
   let program = launch();
   t.after(() => program.kill());
   let etag: string | null = null;
@@ -140,10 +100,9 @@ async function mirror(t: TestContext, from: string, interval: number, token = TO
       etag = headers.get("etag");
     },
   });
-  const isServing = () => program.stdout().includes("serves ");
   async function state(): Promise<string | undefined> {
     assert.equal(program.child.exitCode, null, program.stderr());
-    if (!isServing()) return undefined;
+    if (!program.stdout().includes("serves ")) return undefined;
     for (;;) {
       try {
         await client.stats();

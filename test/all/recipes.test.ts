@@ -29,6 +29,9 @@ const programOf = (path: string): string => join(place, "node_modules", path);
 
 /** A hook that takes longer on a busy machine leaves an open replica behind, with which the runner never ends. */
 const PATIENT = ["--testTimeout=60000"];
+const JEST = [programOf("jest/bin/jest.js"), "--json", ...PATIENT];
+const ESM = { NODE_OPTIONS: "--experimental-vm-modules" };
+const passedIn = (report: string): unknown => JSON.parse(report).numPassedTests;
 
 describe("examples", { skip: lacksRecipes }, () => {
   before(() => installRecipes(folder));
@@ -51,10 +54,8 @@ describe("examples", { skip: lacksRecipes }, () => {
   for (const name of ["node-http", "express", "fastify", "hono"]) {
     it(`${name}: answers under keys, and leaves other paths to the host`, async (t) => {
       const PORT = String(await freePort());
-      const child = spawn(process.execPath, [at(name, "app.mjs")], {
-        env: { ...env, PORT },
-        stdio: "inherit",
-      });
+      const app = [at(name, "app.mjs")];
+      const child = spawn(process.execPath, app, { env: { ...env, PORT }, stdio: "inherit" });
       t.after(async () => {
         child.kill();
         if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
@@ -76,22 +77,11 @@ describe("examples", { skip: lacksRecipes }, () => {
   });
 
   it("Vitest", async () => {
-    const said = await printed(at("vitest"), [
-      programOf("vitest/vitest.mjs"),
-      "run",
-      "--reporter=json",
-      ...PATIENT,
-      "--hookTimeout=60000",
-    ]);
-    assert.equal((JSON.parse(said) as { numPassedTests: number }).numPassedTests, 1);
+    const args = ["run", "--reporter=json", ...PATIENT, "--hookTimeout=60000"];
+    assert.equal(passedIn(await printed(at("vitest"), [programOf("vitest/vitest.mjs"), ...args])), 1);
   });
 
-  it("Jest", async () => {
-    const said = await printed(at("jest"), [programOf("jest/bin/jest.js"), "--json", ...PATIENT], {
-      NODE_OPTIONS: "--experimental-vm-modules",
-    });
-    assert.equal((JSON.parse(said) as { numPassedTests: number }).numPassedTests, 1);
-  });
+  it("Jest", async () => assert.equal(passedIn(await printed(at("jest"), JEST, ESM)), 1));
 
   it("Jest in a project of CommonJS modules", async () => {
     const project = at("jest-commonjs");
@@ -108,10 +98,7 @@ describe("examples", { skip: lacksRecipes }, () => {
       afterAll(() => orrery.close());
       test("has users", async () => expect((await orrery.client().stats()).data.totalUsers).toBe(2000));`,
     );
-    const said = await printed(project, [programOf("jest/bin/jest.js"), "--json", ...PATIENT], {
-      NODE_OPTIONS: "--experimental-vm-modules",
-    });
-    assert.equal((JSON.parse(said) as { numPassedTests: number }).numPassedTests, 1);
+    assert.equal(passedIn(await printed(project, JEST, ESM)), 1);
   });
 
   it("node:cluster: each process has a replica", async () => {
@@ -135,10 +122,8 @@ describe("examples", { skip: lacksRecipes }, () => {
   it("bun build --compile, with `threads: false`", { skip: noBun }, async () => {
     const program = readFileSync(at("bundled.mjs"), "utf8");
     assert.ok(program.includes("openOrrery(options)"));
-    writeFileSync(
-      at("compiled.mjs"),
-      program.replace("openOrrery(options)", "openOrrery({ ...options, threads: false })"),
-    );
+    const compiled = program.replace("openOrrery(options)", "openOrrery({ ...options, threads: false })");
+    writeFileSync(at("compiled.mjs"), compiled);
     const file = join(folder, "compiled");
     await run(bun[0], ["build", "--compile", `--outfile=${file}`, at("compiled.mjs")], { env });
     assert.equal((await run(file, { cwd: folder, env })).stdout, "2000\n");

@@ -12,38 +12,26 @@ function defect(): Error {
   return Object.assign(error, { token: "svc_sk_canary" });
 }
 
+const LOADED: Fields<"snapshot-loaded"> = {
+  generation: "g",
+  counts: { users: 1, worlds: 1, instances: 1 },
+  hiddenWorlds: 0,
+  bytes: 1,
+  ms: 4,
+  readMs: 1,
+  packMs: 1,
+  indexMs: 2,
+  read: ["worlds"],
+  kept: ["users"],
+};
+
 /** By kind: the compiler reports a new kind without an example. */
 const EXAMPLES: { readonly [K in Kind]: readonly [Fields<K>, ...Fields<K>[]] } = {
   listening: [{ url: "http://127.0.0.1:1", generation: "g" }],
   "admin-listening": [{ url: "http://127.0.0.1:2/" }],
   stopping: [{ signal: "SIGTERM" }],
   stopped: [{ ms: 1 }],
-  "snapshot-loaded": [
-    {
-      generation: "g",
-      counts: { users: 1, worlds: 1, instances: 1 },
-      hiddenWorlds: 0,
-      bytes: 1,
-      ms: 4,
-      readMs: 1,
-      packMs: 1,
-      indexMs: 2,
-      read: ["worlds"],
-      kept: ["users"],
-    },
-    {
-      generation: "g",
-      counts: { users: 1, worlds: 0, instances: 0 },
-      hiddenWorlds: 12,
-      bytes: 1,
-      ms: 4,
-      readMs: 1,
-      packMs: 1,
-      indexMs: 2,
-      read: ["worlds"],
-      kept: ["users"],
-    },
-  ],
+  "snapshot-loaded": [LOADED, { ...LOADED, counts: { users: 1, worlds: 0, instances: 0 }, hiddenWorlds: 12 }],
   "snapshot-unchanged": [{ generation: "g", ms: 1, read: [], kept: ["users"] }],
   "snapshot-refused": [
     { problems: ["users.ndjson:1: id: is missing", 'worlds.ndjson:2: "\ud800é\u001b\n'], serving: "g" },

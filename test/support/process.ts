@@ -213,13 +213,11 @@ export function get(url: string, { token, headers = {}, agent }: GetOptions = {}
     const send = url.startsWith("https:") ? requestByTls : request;
     const own = { headers: { ...headers, ...authorization }, rejectUnauthorized: false };
     const ask = send(url, { agent: agent ?? false, timeout: PATIENCE_MS, ...own }, (answer) => {
-      let text = "";
-      answer.setEncoding("utf8");
-      answer.on("data", (part: string) => {
-        text += part;
-      });
+      const text = textOf(answer);
       answer.once("error", reject);
-      answer.once("end", () => resolve({ status: answer.statusCode!, headers: answer.headers, text }));
+      answer.once("end", () =>
+        resolve({ status: answer.statusCode!, headers: answer.headers, text: text() }),
+      );
     });
     ask.once("timeout", () => ask.destroy(new Error(`no answer from ${url}`)));
     ask.once("error", reject);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { BASE, cleanUp, FEW, TOKENS, testOptions } from "../../support/http-server.ts";
-import { type Command, residentBytes, type Served, served, start, until } from "../../support/process.ts";
+import { type Command, residentBytes, type Served, serve, until } from "../../support/process.ts";
 import { ROOT } from "../../support/program.ts";
 import { askOnce, dial, requestHead, type Wire } from "../../support/raw.ts";
 import { PAGE, SEARCH, STATS } from "../../support/requests.ts";
@@ -12,7 +12,7 @@ import { assertPassesOn } from "../../support/runtimes.ts";
 
 const CLI = `Authorization: Bearer ${TOKENS.cli}`;
 
-/** The tests on the wire, and the least number in each. Tests that look into a server use one on Node. */
+/** Tests on the wire, and the least number in each. Tests that look into a server use one on Node. */
 const WIRE_TESTS = {
   "test/http.test.ts": 260,
   "test/all/http-connections.test.ts": 15,
@@ -35,10 +35,8 @@ export function describeSameAsOnNode(name: string, runtime: Command, missing: st
 
     async function open(...more: string[]): Promise<Served> {
       const { settings } = await testOptions({}, []);
-      const place = ["--snapshot", settings.snapshot, "--keys", settings.keys];
-      return served(
-        start(["serve", "--port", "0", ...place, "--rate-window", "31536000", ...more], {}, program),
-      );
+      const args = ["--rate-window", "31536000", ...more];
+      return serve(settings.snapshot, settings.keys, args, {}, program);
     }
 
     async function isServed(): Promise<void> {
@@ -95,18 +93,11 @@ export function describeSameAsOnNode(name: string, runtime: Command, missing: st
       );
     });
 
-    for (const [file, atLeast] of Object.entries(WIRE_TESTS))
-      test(`the tests on the wire: ${file}`, () =>
-        assertPassesOn({ path: process.execPath }, file, {
-          variables: { ORRERY_TEST_RUNTIME: runtime.join(" ") },
-          atLeast,
-        }));
-
-    for (const [file, atLeast] of Object.entries(PROCESS_TESTS))
-      test(`the tests of processes: ${file}`, () =>
-        assertPassesOn({ path: process.execPath }, file, {
-          variables: { ORRERY_TEST_PROGRAM: program.join(" ") },
-          atLeast,
-        }));
+    for (const [tests, variables] of [
+      [WIRE_TESTS, { ORRERY_TEST_RUNTIME: runtime.join(" ") }],
+      [PROCESS_TESTS, { ORRERY_TEST_PROGRAM: program.join(" ") }],
+    ] as const)
+      for (const [file, atLeast] of Object.entries(tests))
+        test(file, () => assertPassesOn({ path: process.execPath }, file, { variables, atLeast }));
   });
 }
