@@ -70,7 +70,8 @@ async function repliesTo(requests: readonly string[], pieces: readonly string[])
     replies.push(told(last));
   }
   await sent;
-  if (header(last!, "Connection") === "keep-alive") await wire.hangUp();
+  if (header(last!, "Connection") === "keep-alive") wire.end();
+  await wire.closed();
   return replies;
 }
 
@@ -295,7 +296,8 @@ describe("a beginning of a request", () => {
       for (const { port } of [server, hasty]) {
         const wire = await dial(port);
         if (nothing !== "") void wire.send(nothing);
-        if (port === server.port) await wire.hangUp();
+        if (port === server.port) wire.end();
+        await wire.closed();
       }
     });
   }
@@ -322,7 +324,8 @@ describe("the size of a head", () => {
           if (before.length > 2) assert.equal((await wire.response()).status, 200);
           assert.equal((await wire.response()).status, status, `${size} bytes in ${cut.length} pieces`);
           await sent;
-          if (status === 200) await wire.hangUp();
+          if (status === 200) wire.end();
+          await wire.closed();
         }
       }
     });
