@@ -2,12 +2,12 @@
  * Counts requests of keys at a counter server, before they are answered.
  *
  * One script call takes as many of the wanted requests as the limit allows. Requests of a key that arrive while a question
- * about it is on its way are asked together in the next one. A key that has used up its limit is refused here until its
- * window ends or its limit is raised.
+ * about it is under way are asked together in the next one, which waits for the answer, but at most {@link NEXT_MS}. A key that
+ * has used up its limit is refused here until its window ends or its limit is raised.
  *
  * A key whose question had no answer in time counts alone for a second, within this replica's share; then the server is asked
- * again. Each question tells the known count, which includes requests counted alone. So a server that has lost its data
- * learns the count again, and the requests of an outage are not forgotten.
+ * again. Each question tells the known count, which includes requests counted alone. So a server that has lost its data learns
+ * the count again. If several replicas counted alone, the highest of their counts holds.
  */
 
 import { type Counters, countInWindow, type Quota, raiseUsage, usageOf, windowAt } from "../auth/limit.ts";
@@ -17,7 +17,7 @@ import { isCount } from "../util/json.ts";
 
 /** How long a key counts alone after a question without an answer, in milliseconds. */
 const ALONE_MS = 1000;
-/** A key's next question is sent at most so long after the one before, answered or not: its requests may not wait longer. */
+/** A key's next question is sent so long after the one before, in milliseconds, even if that is not answered yet. */
 const NEXT_MS = 5;
 /** How long the server keeps a count beyond the length of a window, in seconds, for replicas whose clocks differ. */
 const KEPT_SECONDS = 60;
@@ -207,7 +207,7 @@ export class SharedCounts {
 }
 
 /** Reads an answer. @param least it cannot be less @throws {Error} if it is no count */
-function countOf(answer: unknown, least = 0): number {
+export function countOf(answer: unknown, least = 0): number {
   const count = typeof answer === "string" ? Number(answer) : answer;
   if (!isCount(count) || count < least) throw new Error("the server answered something else than a count");
   return count;

@@ -1,7 +1,7 @@
 /**
  * A Valkey or Redis server, or a cluster of them, by @redis/client, which reconnects by itself and finds the servers of a
- * cluster. A client that sent garbage, or no answer for a second in which it was asked, is replaced: its connection may lead
- * nowhere, or its answers belong to other questions.
+ * cluster. A client that sent bytes that are no reply, or no answer for a second in which it was asked, is replaced: its
+ * connection may lead nowhere, or its answers belong to other questions.
  */
 
 import { createHash } from "node:crypto";
@@ -15,7 +15,7 @@ import type { RedisTarget } from "./redis-url.ts";
 /** Timeout of an answer, in milliseconds: with the wait for the question, shorter than the 50 ms that a request may wait. */
 const ANSWER_MS = 40;
 const OPEN_MS = 1000;
-/** A client that failed for so long is replaced, after a pause of the same length. */
+/** A client that failed for so long is replaced, after a pause of half of it to all of it. */
 const SILENT_MS = 1000;
 const LONGEST_PAUSE_MS = 5000;
 /** Most questions without an answer; further ones fail at once. */

@@ -4,14 +4,16 @@ import { type Counters, MOST_SHARED } from "../auth/limit.ts";
 import type { CountInThread, SharedCount, SharedLimits } from "../auth/shared.ts";
 import type { Observe } from "../observe/events.ts";
 import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
-import { COUNT_SCRIPT, SharedCounts } from "./counts.ts";
+import { COUNT_SCRIPT, countOf, SharedCounts } from "./counts.ts";
 import { importRedis, RedisServer } from "./redis-server.ts";
 import { placeOf, type RedisTarget } from "./redis-url.ts";
 
 /** The server is back when it answers, and no question of any thread has failed for so long, in milliseconds. */
 const STEADY_MS = 3000;
-/** A server that is away is asked so often, and a thread reports failures at most so often. */
+/** How often a server that is away is asked, in milliseconds. */
 const LOOK_MS = 1000;
+/** A thread reports failures at most so often, in milliseconds. */
+const REPORT_MS = 1000;
 
 /** Name of a count that nobody has, for the first question. */
 const CHECKED = "orrery:{}";
@@ -56,7 +58,7 @@ function startCounting(
     server,
     add: (figure) => Atomics.add(figures, FIGURES.indexOf(figure), 1n),
     onFailure(problem, name) {
-      if (now() - reportedAt < LOOK_MS) return;
+      if (now() - reportedAt < REPORT_MS) return;
       reportedAt = now();
       report({ problem, name });
     },
@@ -139,7 +141,7 @@ export class ReplicaLimits implements SharedLimits {
   async #look(): Promise<void> {
     const { name, at, timer } = this.#away!;
     try {
-      await this.#get(name);
+      countOf((await this.#get(name)) ?? 0);
     } catch (error) {
       this.#lose({ problem: (error as Error).message, name });
       return;

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { after, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { assertInTime } from "../support/patience.ts";
 import { type Answer, HELLO, type HostileRedis, startHostile } from "./support/hostile-redis.ts";
 import { counting } from "./support/redis.ts";
@@ -139,5 +140,18 @@ describe("a counter server that", { concurrency: 3 }, () => {
     await replica.untilBack();
     await replica.untilShared("a");
     assert.equal(await replica.countEach("a", 10, 12), 5);
+  });
+
+  it("answers with texts is not taken to be back while no request asks it", async () => {
+    const server = await startHostile();
+    servers.add(server);
+    const replica = await counting(`redis://127.0.0.1:${server.port}`, { answerMs: 40 });
+    server.turn(asCount("+OK\r\n"));
+    await replica.count("a", 10);
+    await replica.untilAway();
+    await sleep(5000);
+    assert.deepEqual(replica.kinds(), ["limits-away"]);
+    server.turn(undefined);
+    await replica.untilBack();
   });
 });
