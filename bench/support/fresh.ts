@@ -85,8 +85,15 @@ async function measureExport(url: string, out: string): Promise<string[][]> {
     signal: new AbortController().signal,
   };
   const began = performance.now();
-  const { copyMs, checkMs } = await exportOnce(common);
-  const ms = performance.now() - began;
+  /** When each step began. */
+  const steps = new Map<string, number>();
+  const onProgress = (step: string): void => {
+    const name = step.split(" ")[0]!;
+    if (!steps.has(name)) steps.set(name, performance.now());
+  };
+  await exportOnce({ ...common, onProgress });
+  const done = performance.now();
+  const [checking, publishing] = [steps.get("checking")!, steps.get("publishing")!];
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query(ROWS.instances);
@@ -94,7 +101,8 @@ async function measureExport(url: string, out: string): Promise<string[][]> {
   const live = performance.now();
   await exportOnce(common);
   const liveMs = performance.now() - live;
-  return [[...[copyMs, checkMs, ms - copyMs - checkMs, ms, liveMs].map((one) => fixed(one / 1000, 2))]];
+  const parts = [checking - began, publishing - checking, done - publishing, done - began, liveMs];
+  return [parts.map((one) => fixed(one / 1000, 2))];
 }
 
 /** Seconds from the commit of a row until the last of the servers serves it, and the slowest request meanwhile. */

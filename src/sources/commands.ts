@@ -1,8 +1,11 @@
-/** The command that brings snapshots from elsewhere. */
+/** The commands that bring snapshots from elsewhere. */
 
 import type { CommandRows } from "../cli/command.ts";
 
-export const SOURCES_COMMANDS: CommandRows<"export" | "round"> = [
+/** A server starts it for each round; help does not list it. */
+export const ROUND_COMMAND = "round";
+
+export const SOURCES_COMMANDS: CommandRows<"export" | typeof ROUND_COMMAND> = [
   {
     name: "export",
     after: "build",
@@ -12,7 +15,7 @@ export const SOURCES_COMMANDS: CommandRows<"export" | "round"> = [
       (await import("./postgres/command.ts")).exportRows(options, io, program),
   },
   {
-    name: "round",
+    name: ROUND_COMMAND,
     isInternal: true,
     usage: "",
     summary: "Export once for the server that starts this process.",

@@ -1,4 +1,4 @@
-/** Settings of snapshots from a URL or a database, and events of snapshots from a URL. */
+/** Settings, events and metrics of snapshots from a URL or a database, and how their source is found. */
 
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";

@@ -16,6 +16,7 @@ import { isObject } from "../util/json.ts";
 import { leaveDeletedFolder } from "../util/process/working-folder.ts";
 import { SourceError } from "../util/source-error.ts";
 import { UserError } from "../util/user-error.ts";
+import { ROUND_COMMAND } from "./commands.ts";
 
 /** Settings of a round. The URL may hold a password, which no list of processes shows. */
 export interface RoundSettings {
@@ -48,8 +49,6 @@ export async function timed(run: () => Promise<Round>): Promise<RoundDone> {
 /** A message of the process. */
 type RoundMessage = { readonly step: string } | { readonly problem: string } | { readonly done: RoundDone };
 
-/** The command of the process; no list of commands has it. */
-export const ROUND_COMMAND = "round";
 /** A process sends its step at most so often. */
 const STEP_MS = 500;
 /** How long a process that must end may take to cancel its query and to remove its files. */
@@ -126,7 +125,7 @@ export async function runRoundProcess({
     end();
   }, stallMs);
   child.on("message", (message: RoundMessage) => {
-    // A loader of sources sends messages of its own.
+    // tsx, which runs the sources of a checkout, sends messages of its own.
     if (!isObject(message) || outcome.problem !== undefined) return;
     if ("step" in message) {
       step = message.step;

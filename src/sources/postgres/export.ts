@@ -51,18 +51,24 @@ export interface ExportOptions
   readonly onProgress?: ((step: string) => void) | undefined;
 }
 
-type Exported = Awaited<ReturnType<typeof fillFolder>>;
+type Exported = Awaited<ReturnType<typeof completeSound>>;
 
 interface Task extends ExportOptions {
   /** Time of the data. Taken before the first query: the rows include everything committed by then. */
   readonly createdAt: number;
 }
 
-function taskOf(options: ExportOptions): Task {
-  return { ...options, createdAt: Date.now() };
-}
-
 const fileOf = (table: TableName, gzip: boolean): string => `${table}.ndjson${gzip ? ".gz" : ""}`;
+
+/** Waits for work on the files of a folder. @throws {SnapshotError} in words of tables and ids; other errors of the work */
+async function namingRows<Result>(folder: string, work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof SnapshotError)) throw error;
+    throw new SnapshotError(await nameRows(folder, error.problems));
+  }
+}
 
 /** Copied rows that are to be checked and completed. */
 interface Copied {
@@ -94,14 +100,8 @@ async function copyRows(
   const take = async (table: TableName, lines: AsyncIterable<Buffer>): Promise<WrittenFile> => {
     const onBytes = (): void => onProgress?.(`copying ${table}`);
     onBytes();
-    const file = await writeRowFile(join(folder, fileOf(table, gzip)), lines, gzip, {
-      budget,
-      onBytes,
-    }).catch(async (error: unknown) => {
-      throw error instanceof SnapshotError
-        ? new SnapshotError(await nameRows(folder, error.problems))
-        : error;
-    });
+    const path = join(folder, fileOf(table, gzip));
+    const file = await namingRows(folder, writeRowFile(path, lines, gzip, { budget, onBytes }));
     written.set(table, file);
     return file;
   };
@@ -278,22 +278,6 @@ async function completeSound(copied: Copied, task: Task) {
   }
 }
 
-/**
- * Fills a folder that is to be published.
- *
- * @returns among others the bytes on disk, milliseconds for copying the rows and for checking them, whether there is anything
- *   new, and the note for the next export, if it has to be written
- */
-async function fillFolder(folder: string, current: string | undefined, task: Task) {
-  const note = current === undefined ? undefined : await findNote(current);
-  const began = performance.now();
-  const copied = await copyRows(folder, current, note, task);
-  const copyMs = performance.now() - began;
-  const completed = await completeSound(copied, task);
-  task.onProgress?.("publishing");
-  return { ...completed, copyMs, checkMs: performance.now() - began - copyMs };
-}
-
 /** Rows of a table that a dry run shows. */
 const SHOWN = 3;
 
@@ -301,15 +285,11 @@ const SHOWN = 3;
 export async function exportDry(options: ExportOptions): Promise<string[]> {
   const folder = await makeTemporaryFolder("export");
   try {
-    const task = taskOf(options);
+    const task = { ...options, createdAt: Date.now() };
     const { files } = await copyRows(folder, undefined, undefined, task);
     const fields = { generation: generationOfRows(files), createdAt: task.createdAt };
     const tables = new Set(TABLES);
-    const checked = await loadTables(folder, files, tables, task, fields).catch(async (error: unknown) => {
-      throw error instanceof SnapshotError
-        ? new SnapshotError(await nameRows(folder, error.problems))
-        : error;
-    });
+    const checked = await namingRows(folder, loadTables(folder, files, tables, task, fields));
     const { users, worlds, worldStats, instances } = checked.store;
     const blocks = Object.entries({ users, worlds, "world-stats": worldStats, instances });
     const shown = blocks.flatMap(([name, block]) => [
@@ -332,13 +312,15 @@ export async function exportDry(options: ExportOptions): Promise<string[]> {
  *   errors of the file system; the signal's reason. After an error nothing is published and no file is left
  */
 export async function exportOnce(options: ExportOptions): Promise<Exported> {
-  const task = taskOf(options);
+  const task = { ...options, createdAt: Date.now() };
   let exported: Exported;
   let renewed: string | undefined;
   const published = await publishVersion(
     task.out,
     async (folder, current) => {
-      exported = await fillFolder(folder, current, task);
+      const note = current === undefined ? undefined : await findNote(current);
+      exported = await completeSound(await copyRows(folder, current, note, task), task);
+      task.onProgress?.("publishing");
       renewed = current;
       return exported.isNew ? exported : undefined;
     },

@@ -33,7 +33,7 @@ export function copiesFolderOf(cache: string, address: string): string {
   return join(resolve(cache), sha256Of(new URL(address).href).slice(0, 16));
 }
 
-/** The newest copy; undefined if there is none, or its manifest is damaged. The load finds other damage. */
+/** The newest copy; undefined if there is none, or its manifest is damaged. A load that reads the files finds other damage. */
 export async function currentCopy(place: string) {
   const folder = await currentVersion(join(place, LINK));
   if (folder === undefined) return undefined;

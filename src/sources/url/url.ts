@@ -1,8 +1,9 @@
 /**
  * A snapshot by URL: a folder served by any static host, and the copy of it that is loaded.
  *
- * Each look requests the manifest if it changed, downloads and checks the listed files that are missing here, and publishes all of
- * them as the new copy, or nothing. After a failure the existing copy is used, the watch pauses, and the next look begins anew.
+ * Each look asks whether the manifest has changed, downloads and checks the listed files that are missing here, and publishes all
+ * of them as the new copy, or nothing. After a failure the existing copy is used, and looks of the watch ask the source only after
+ * a pause; then the download begins anew.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
