@@ -2,10 +2,7 @@
 
 import type { CommandRows } from "../cli/command.ts";
 
-/** A server starts it for each round; help does not list it. */
-export const ROUND_COMMAND = "round";
-
-export const SOURCES_COMMANDS: CommandRows<"export" | typeof ROUND_COMMAND> = [
+export const SOURCES_COMMANDS: CommandRows<"export" | "round"> = [
   {
     name: "export",
     after: "build",
@@ -15,7 +12,7 @@ export const SOURCES_COMMANDS: CommandRows<"export" | typeof ROUND_COMMAND> = [
       (await import("./postgres/command.ts")).exportRows(options, io, program),
   },
   {
-    name: ROUND_COMMAND,
+    name: "round",
     isInternal: true,
     usage: "",
     summary: "Export once for the server that starts this process.",

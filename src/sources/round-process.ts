@@ -16,7 +16,6 @@ import { isObject } from "../util/json.ts";
 import { leaveDeletedFolder } from "../util/process/working-folder.ts";
 import { SourceError } from "../util/source-error.ts";
 import { UserError } from "../util/user-error.ts";
-import { ROUND_COMMAND } from "./commands.ts";
 
 /** Settings of a round. The URL may hold a password, which no list of processes shows. */
 export interface RoundSettings {
@@ -49,6 +48,8 @@ export async function timed(run: () => Promise<Round>): Promise<RoundDone> {
 /** A message of the process. */
 type RoundMessage = { readonly step: string } | { readonly problem: string } | { readonly done: RoundDone };
 
+/** The command of the process (see `commands.ts`); help does not list it. */
+const ROUND_COMMAND = "round";
 /** A process sends its step at most so often. */
 const STEP_MS = 500;
 /** How long a process that must end may take to cancel its query and to remove its files. */
