@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isNodeBefore } from "../install/runtime.mjs";
 import { descriptorOf, socketPathOf } from "../model/socket-place.ts";
 import { codeOf } from "../util/system-error.ts";
+import { startListening } from "./start-listening.ts";
 import { checkSocketPath, inheritedPath } from "./unix.ts";
 
 /** Other listeners allowed on the same port: none, only threads of this process, or every process that shares it. */
@@ -27,14 +28,10 @@ export function whyNoSharing(
 }
 
 /** Listens, and closes all connections. @returns a function that ends it */
-function hold(options: ListenOptions): Promise<() => Promise<void>> {
-  return new Promise((resolve, reject) => {
-    const server = createServer((socket) => socket.destroy());
-    server.once("error", reject);
-    server.listen({ ...options, exclusive: true }, () => {
-      resolve(() => new Promise((closed) => server.close(() => closed())));
-    });
-  });
+async function hold(options: ListenOptions): Promise<() => Promise<void>> {
+  const server = createServer((socket) => socket.destroy());
+  await startListening(server, { ...options, exclusive: true });
+  return () => new Promise((closed) => server.close(() => closed()));
 }
 
 const LOCK_RETRY_MS = 10;
