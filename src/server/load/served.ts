@@ -3,8 +3,8 @@
 import { ROW_FILES } from "../../model/model.ts";
 import type { Observation } from "../../observe/events.ts";
 import { CachedSearch, type SearchBounds } from "../../search/cache.ts";
-import { openSearch } from "../../search/search.ts";
-import { createGeneration, type Generation } from "../../store/generation.ts";
+import { openSearch, type SearchIndex } from "../../search/search.ts";
+import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
 import { RELEASE_MS } from "../../util/process/collect.ts";
 import type { OpenSimilar, SimilarSearching } from "../similar/similar.ts";
 import type { LoadedSearchable, Serving } from "./loader.ts";
@@ -28,8 +28,9 @@ export class ServedGeneration {
   readonly #options: ServedOptions;
   readonly #onGeneration: TakeGeneration;
   generation: Generation | undefined;
-  #loaded: LoadedSearchable | undefined;
-  #search: CachedSearch | undefined;
+  /** The parts that the next load may use again. */
+  serving: Serving | undefined;
+  search!: CachedSearch;
   #similar: OpenSimilar | undefined;
 
   constructor(options: ServedOptions, onGeneration: TakeGeneration) {
@@ -37,39 +38,27 @@ export class ServedGeneration {
     this.#onGeneration = onGeneration;
   }
 
-  /** The parts that the next load may use again. */
-  get serving(): Serving | undefined {
-    if (this.#loaded === undefined) return undefined;
-    const { store, kept, index } = this.#loaded;
-    return { store, kept, index };
-  }
-
   shared() {
-    const { store, index } = this.#loaded!;
+    const { store, index } = this.serving!;
     return { store, index, askSimilar: this.#similar?.ask };
   }
 
-  get search(): CachedSearch {
-    return this.#search!;
-  }
-
   /** Serves a loaded generation, and releases the previous one. */
-  replace(loaded: LoadedSearchable): void {
-    const { store, index } = loaded;
+  replace({ store, kept, index }: Serving): void {
     const { searchBounds, onReleased } = this.#options;
-    const previous = this.#loaded;
-    const retireSimilar = this.#replaceSimilar(loaded);
-    this.#loaded = loaded;
-    this.#search = new CachedSearch(openSearch(store, index), searchBounds);
-    this.generation = createGeneration(store, this.#search.find, this.#similar?.search);
+    const previous = this.serving;
+    const retireSimilar = this.#replaceSimilar(store, index);
+    this.serving = { store, kept, index };
+    this.search = new CachedSearch(openSearch(store, index), searchBounds);
+    this.generation = createGeneration(store, this.search.find, this.#similar?.search);
     this.#onGeneration(this.generation);
     retireSimilar?.();
     if (previous && onReleased) setTimeout(onReleased, RELEASE_MS).unref();
   }
 
   /** Notes the files of another load of this generation: if they only look different, they need not be read again. */
-  keep({ kept }: LoadedSearchable): void {
-    this.#loaded = { ...this.#loaded!, kept };
+  keep({ kept }: Serving): void {
+    this.serving = { ...this.serving!, kept };
   }
 
   /** Releases the resources of the searches; no search may follow. */
@@ -78,9 +67,9 @@ export class ServedGeneration {
   }
 
   /** Keeps the similar search if the names are the same, else replaces it. @returns releases a replaced one */
-  #replaceSimilar({ store, index }: LoadedSearchable): OpenSimilar["retire"] | undefined {
+  #replaceSimilar(store: Store, index: SearchIndex): OpenSimilar["retire"] | undefined {
     const old = this.#similar;
-    const previous = this.#loaded?.index;
+    const previous = this.serving?.index;
     if (old && index.users === previous?.users && index.worlds === previous.worlds) {
       old.serveAs(store.id);
       return undefined;

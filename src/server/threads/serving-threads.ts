@@ -35,8 +35,8 @@ interface Thread {
   /** Unique among the running threads. */
   readonly number: number;
   hasListened: boolean;
-  /** Callbacks of its open requests, by number. */
-  readonly asked: Map<number, () => void>;
+  /** Resolves its open request, if there is one. */
+  done: () => void;
   /** Settle its start. */
   readonly started: (address: AddressInfo) => void;
   readonly failed: (error: Error) => void;
@@ -64,7 +64,6 @@ export class ServingThreads {
   readonly #pending: SharedPending;
   #address: AddressInfo | undefined;
   #isDraining = false;
-  #requests = 0;
 
   /** @param served its new keys and generations go to the threads from {@link start} on */
   constructor(shared: SharedTask, served: Served) {
@@ -135,7 +134,7 @@ export class ServingThreads {
     };
     const worker = startWorker(SERVING_THREAD, task, portsOf(task.generation));
     return await new Promise((started, failed) => {
-      const thread: Thread = { worker, number, hasListened: false, asked: new Map(), started, failed };
+      const thread: Thread = { worker, number, hasListened: false, done() {}, started, failed };
       this.#threads.add(thread);
       worker.on("message", (message: FromServing) => this.#take(thread, message));
       whenEnded(worker, SERVING_THREAD, (cause, error) =>
@@ -159,8 +158,7 @@ export class ServingThreads {
         this.#served.sharedLimits?.take(message.message);
         break;
       case "done":
-        thread.asked.get(message.number)!();
-        thread.asked.delete(message.number);
+        thread.done();
         break;
     }
   }
@@ -172,7 +170,7 @@ export class ServingThreads {
       releasePending(this.#pending, thread.number);
       if (requestCells) forgetThread(requestCells, thread.number);
     }
-    for (const resolve of thread.asked.values()) resolve();
+    thread.done();
     thread.failed(whyNot ?? new UserError(`a serving thread died: ${cause}`));
     if (!thread.hasListened || this.#isDraining) return;
     this.#served.observe({ kind: "thread-died", role: "serving", cause });
@@ -193,13 +191,11 @@ export class ServingThreads {
 
   /** Resolves when every thread has confirmed a request, or is gone. */
   async #askAll(request: ThreadRequest): Promise<void> {
-    const confirmed = Array.from(this.#threads, (thread) => {
-      const number = this.#requests++;
-      return new Promise<void>((resolve) => {
-        thread.asked.set(number, resolve);
-        send(thread, { ...request, number });
+    const confirmed = (thread: Thread): Promise<void> =>
+      new Promise((resolve) => {
+        thread.done = resolve;
+        send(thread, request);
       });
-    });
-    await Promise.all(confirmed);
+    await Promise.all(Array.from(this.#threads, confirmed));
   }
 }
