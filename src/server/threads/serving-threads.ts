@@ -90,7 +90,7 @@ export class ServingThreads {
   async start(count: number): Promise<void> {
     const { live, served } = this.#served;
     // Before the first thread starts: changes during the start must reach the threads, too.
-    live.onChange({
+    live.changes = {
       onKeys: (keys, previous) => {
         const changes = keys.changesSince(previous);
         for (const thread of this.#threads) send(thread, { kind: "keys", changes });
@@ -99,7 +99,7 @@ export class ServingThreads {
         for (const thread of this.#threads)
           send(thread, { kind: "generation", generation: toServe(served.shared()) });
       },
-    });
+    };
     this.#address = await this.#start();
     const others = Array.from({ length: count - 1 }, () => this.#start());
     await Promise.all(others).catch(async (error: unknown) => {
