@@ -87,13 +87,12 @@ export class SnapshotLoads {
     return fingerprint === this.#fingerprint;
   }
 
-  /** Whether they are served. If only a new manifest lists the served files, notes its time of the data. */
+  /** Whether they are served; then confirms it. If only a new manifest lists the served files, notes its time of the data. */
   async noteServed(fingerprint: string, isLoading: () => boolean): Promise<boolean> {
-    return this.isOfNewestLoad(fingerprint) ? this.#isServed : await this.#takeRenewed(isLoading);
-  }
-
-  confirm(): void {
-    this.#options.events?.confirmed(this.#source.ageMs(), this.#createdAt);
+    const isNewest = this.isOfNewestLoad(fingerprint);
+    const isServed = isNewest ? this.#isServed : await this.#takeRenewed(isLoading);
+    if (isServed) this.#options.events?.confirmed(this.#source.ageMs(), this.#createdAt);
+    return isServed;
   }
 
   /** @returns the problem of the source, if there is one */

@@ -159,10 +159,9 @@ export function passOn(ask: AskPage, port: MessagePort): void {
   port.on("close", () => {
     isClosed = true;
   });
-  const take = answerQuestions(
-    ({ name, term, page }, caller) => ask(name, term, page, caller),
-    (answer) => port.postMessage(answer),
-    () => isClosed,
+  const send = (answer: SearchAnswer): void => port.postMessage(answer);
+  port.on(
+    "message",
+    answerQuestions(ask, send, () => isClosed),
   );
-  port.on("message", take);
 }
