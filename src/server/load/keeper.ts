@@ -81,7 +81,7 @@ export class SnapshotKeeper {
     if (this.#closing.signal.aborted) return;
     this.stop();
     this.#closing.abort();
-    this.served.retire();
+    this.served.similar?.retire();
   }
 
   async #loadAgain(): Promise<void> {

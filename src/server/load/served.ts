@@ -3,17 +3,14 @@
 import { ROW_FILES } from "../../model/model.ts";
 import type { Observation } from "../../observe/events.ts";
 import { CachedSearch, type SearchBounds } from "../../search/cache.ts";
-import { openSearch, type SearchIndex } from "../../search/search.ts";
-import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
+import { openSearch } from "../../search/search.ts";
+import { createGeneration, type Generation } from "../../store/generation.ts";
 import { RELEASE_MS } from "../../util/process/collect.ts";
 import type { OpenSimilar, SimilarSearching } from "../similar/similar.ts";
 import type { LoadedSearchable, Serving } from "./loader.ts";
 
 /** Called with every generation, the first included. */
 export type TakeGeneration = (generation: Generation) => void;
-
-/** A generation for other threads that serve: its memory, and its thread that searches for similar names. */
-export type SharedGeneration = ReturnType<ServedGeneration["shared"]>;
 
 export interface ServedOptions {
   readonly searchBounds: SearchBounds;
@@ -31,51 +28,31 @@ export class ServedGeneration {
   /** The parts that the next load may use again. */
   serving: Serving | undefined;
   search!: CachedSearch;
-  #similar: OpenSimilar | undefined;
+  similar: OpenSimilar | undefined;
 
   constructor(options: ServedOptions, onGeneration: TakeGeneration) {
     this.#options = options;
     this.#onGeneration = onGeneration;
   }
 
-  shared() {
-    const { store, index } = this.serving!;
-    return { store, index, askSimilar: this.#similar?.ask };
-  }
-
   /** Serves a loaded generation, and releases the previous one. */
   replace({ store, kept, index }: Serving): void {
-    const { searchBounds, onReleased } = this.#options;
-    const previous = this.serving;
-    const retireSimilar = this.#replaceSimilar(store, index);
+    const { searchBounds, openSimilar, onReleased } = this.#options;
+    const { serving: previous, similar } = this;
+    const hasSameNames = index.users === previous?.index.users && index.worlds === previous?.index.worlds;
+    if (similar && hasSameNames) similar.serveAs(store.id);
+    else this.similar = openSimilar?.(store, index);
     this.serving = { store, kept, index };
     this.search = new CachedSearch(openSearch(store, index), searchBounds);
-    this.generation = createGeneration(store, this.search.find, this.#similar?.search);
+    this.generation = createGeneration(store, this.search.find, this.similar?.search);
     this.#onGeneration(this.generation);
-    retireSimilar?.();
+    if (similar !== this.similar) similar?.retire();
     if (previous && onReleased) setTimeout(onReleased, RELEASE_MS).unref();
   }
 
   /** Notes the files of another load of this generation: if they only look different, they need not be read again. */
   keep({ kept }: Serving): void {
     this.serving = { ...this.serving!, kept };
-  }
-
-  /** Releases the resources of the searches; no search may follow. */
-  retire(): void {
-    this.#similar?.retire();
-  }
-
-  /** Keeps the similar search if the names are the same, else replaces it. @returns releases a replaced one */
-  #replaceSimilar(store: Store, index: SearchIndex): OpenSimilar["retire"] | undefined {
-    const old = this.#similar;
-    const previous = this.serving?.index;
-    if (old && index.users === previous?.users && index.worlds === previous.worlds) {
-      old.serveAs(store.id);
-      return undefined;
-    }
-    this.#similar = this.#options.openSimilar?.(store, index);
-    return old?.retire;
   }
 }
 

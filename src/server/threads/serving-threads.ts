@@ -6,10 +6,10 @@
 import type { AddressInfo } from "node:net";
 import { MessageChannel, type MessagePort, type Worker } from "node:worker_threads";
 import { forgetThread } from "../../observe/metrics/counters.ts";
-import { createSharedPending, releasePending, type SharedPending } from "../../search/pending.ts";
+import { createSharedPending, releasePending } from "../../search/pending.ts";
 import { SERVING_THREAD, startWorker, whenEnded } from "../../util/process/worker-options.ts";
 import { UserError } from "../../util/user-error.ts";
-import type { SharedGeneration } from "../load/served.ts";
+import type { ServedGeneration } from "../load/served.ts";
 import type { OpenState, OpenStateOptions } from "../open.ts";
 import {
   type FromServing,
@@ -46,10 +46,11 @@ function send({ worker }: Thread, message: ToServing): void {
   worker.postMessage(message, message.kind === "generation" ? portsOf(message.generation) : []);
 }
 
-function toServe({ store, index, askSimilar }: SharedGeneration): StoreToServe {
-  if (askSimilar === undefined) return { store, index, similar: undefined };
+function toServe({ serving, similar }: ServedGeneration): StoreToServe {
+  const { store, index } = serving!;
+  if (similar === undefined) return { store, index, similar };
   const { port1, port2 } = new MessageChannel();
-  passOn(askSimilar, port1);
+  passOn(similar.ask, port1);
   return { store, index, similar: port2 };
 }
 
@@ -61,7 +62,7 @@ export class ServingThreads {
   readonly #shared: SharedTask;
   readonly #served: Served;
   readonly #threads = new Set<Thread>();
-  readonly #pending: SharedPending;
+  readonly #pending = createSharedPending();
   #address: AddressInfo | undefined;
   #isDraining = false;
 
@@ -69,7 +70,6 @@ export class ServingThreads {
   constructor(shared: SharedTask, served: Served) {
     this.#shared = shared;
     this.#served = served;
-    this.#pending = createSharedPending();
   }
 
   get address(): AddressInfo {
@@ -96,8 +96,7 @@ export class ServingThreads {
         for (const thread of this.#threads) send(thread, { kind: "keys", changes });
       },
       onGeneration: () => {
-        for (const thread of this.#threads)
-          send(thread, { kind: "generation", generation: toServe(served.shared()) });
+        for (const thread of this.#threads) send(thread, { kind: "generation", generation: toServe(served) });
       },
     };
     this.#address = await this.#start();
@@ -130,7 +129,7 @@ export class ServingThreads {
       counters: state.gate.counters,
       shared: sharedLimits?.handed,
       keys: state.gate.keys.tokens,
-      generation: toServe(served.shared()),
+      generation: toServe(served),
     };
     const worker = startWorker(SERVING_THREAD, task, portsOf(task.generation));
     return await new Promise((started, failed) => {
