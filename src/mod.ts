@@ -160,7 +160,6 @@ function createSetRows(holder: RowsHolder | undefined, reload: () => Promise<Rel
  */
 export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   const { settings, keys, rows, threads = true, observe } = checkOptions(options, TABLE);
-  const prefixes = { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix };
   // Imported only when needed.
   const holder = rows && (await import("./server/load/given-rows.ts")).createRowsHolder(rows, threads);
   const source = await findSource(FEATURES.findSource, {
@@ -210,7 +209,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
       if (keys === undefined)
         throw new TypeError("setKeys: the keys are those of a file, which is kept current");
       if (!Array.isArray(given)) throw new TypeError("setKeys: keys must be an array");
-      checkKeys(given, prefixes, "setKeys");
+      checkKeys(given, state.gate.prefixes, "setKeys");
       takeRecords(given.map(recordOf));
     },
     setRows: createSetRows(holder, reload),

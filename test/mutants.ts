@@ -258,8 +258,8 @@ export const MUTANTS: readonly Mutant[] = [
     breaks: "files are read while they still change",
     file: "src/server/load/keeper.ts",
     within: "#check",
-    text: "else if (settled && ",
-    becomes: "else if (",
+    text: "!isCurrent && settled && ",
+    becomes: "!isCurrent && ",
     tests: { "all/process": "files that still change are not read" },
   },
   {
@@ -298,8 +298,8 @@ export const MUTANTS: readonly Mutant[] = [
     breaks: "a slow older reading of the keys has the last word",
     file: "src/auth/watched-keys.ts",
     within: "keepKeys",
-    text: "await readings.ask();\n      return result;",
-    becomes: "await readAgain();\n      return result;",
+    text: "reload: () => readings.ask(),",
+    becomes: "reload: () => readAgain(),",
     tests: { keeper: "are read one reading after the other: a slow older one has not the last word" },
   },
   {

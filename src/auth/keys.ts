@@ -52,6 +52,7 @@ export interface Key {
   readonly active: boolean;
   /** Milliseconds since the epoch; Infinity for never. */
   readonly expiresAt: number;
+  /** Its place in the counters. */
   readonly slot: number;
   /** Lower-case hex SHA-256 of the token that leads here. */
   readonly hash: string;
@@ -179,27 +180,20 @@ export const RECORD_CHECKS: Record<Exclude<keyof KeyRecord, "previous" | keyof t
   createdAt: TIME,
 };
 const OPTIONAL = { hint: TEXT, owner: TEXT, note: TEXT };
-const FIELDS = Object.entries(RECORD_CHECKS);
-const OPTIONAL_FIELDS = Object.entries(OPTIONAL);
-const PREVIOUS_FIELDS = Object.entries({ sha256: HASH, expiresAt: TIME });
-const OPTIONAL_PREVIOUS_FIELDS = Object.entries({ hint: TEXT });
+const FIELDS = Object.entries({ ...RECORD_CHECKS, ...OPTIONAL });
+const PREVIOUS_FIELDS = Object.entries({ sha256: HASH, expiresAt: TIME, hint: TEXT });
 
 /** All known fields of a record. */
-export const KEY_FIELDS: readonly string[] = [
-  ...Object.keys(RECORD_CHECKS),
-  ...Object.keys(OPTIONAL),
-  "previous",
-];
+export const KEY_FIELDS: readonly string[] = [...FIELDS.map(([field]) => field), "previous"];
 
 function checkFields(
   record: Record<string, unknown>,
   fields: readonly (readonly [string, Check])[],
   where: string,
-  areOptional = false,
 ): void {
   for (const [field, [test, wanted]] of fields) {
     const isGiven = Object.hasOwn(record, field);
-    if (!isGiven && !areOptional) fail(`${where}.${field}: is missing`);
+    if (!isGiven && !Object.hasOwn(OPTIONAL, field)) fail(`${where}.${field}: is missing`);
     if (isGiven && !test(record[field])) fail(`${where}.${field}: must be ${wanted}`);
   }
 }
@@ -212,7 +206,6 @@ export function checkPrevious(record: Record<string, unknown>, where: string): v
   for (const [at, token] of previous.entries()) {
     if (!isObject(token)) fail(`${where}.previous[${at}]: must be an object`);
     checkFields(token, PREVIOUS_FIELDS, `${where}.previous[${at}]`);
-    checkFields(token, OPTIONAL_PREVIOUS_FIELDS, `${where}.previous[${at}]`, true);
   }
 }
 
@@ -243,7 +236,6 @@ function checkRecord(record: unknown, at: number): KeyRecord {
   const where = `keys[${at}]`;
   if (!isObject(record)) fail(`${where}: must be an object`);
   checkFields(record, FIELDS, where);
-  checkFields(record, OPTIONAL_FIELDS, where, true);
   checkPrevious(record, where);
   return record as unknown as KeyRecord;
 }

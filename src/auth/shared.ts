@@ -2,14 +2,11 @@
 
 import type { Observe } from "../observe/events.ts";
 import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
+import type { Key } from "./keys.ts";
 import type { Counters, Quota } from "./limit.ts";
 
 /** A key whose requests are counted. */
-export interface CountedKey {
-  readonly id: string;
-  /** Its place in the counters. */
-  readonly slot: number;
-}
+export type CountedKey = Pick<Key, "id" | "slot">;
 
 /** The state that the next request of a key would be judged by. */
 export interface SharedQuota {

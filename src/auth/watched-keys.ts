@@ -72,44 +72,44 @@ export async function keepKeys(
   let fingerprint: string | undefined;
   let inForce: ReadKeys | undefined;
   let problem = "";
-  let result: ReloadResult = "unchanged";
   let stopped = false;
 
-  async function load(): Promise<void> {
+  async function load(): Promise<ReloadResult> {
     fingerprint = undefined;
     const before = inForce;
     const read = await readKeyRing(file, counters, before, (faulty) => (fingerprint = faulty));
     // A stop does not wait for a read.
-    if (stopped) return;
+    if (stopped) return "refused";
     const { keys, warnings } = read;
-    if (keys !== before?.keys) onKeys(keys);
+    const isNew = keys !== before?.keys;
+    if (isNew) onKeys(keys);
     inForce = read;
     fingerprint = read.fingerprint;
     problem = "";
-    result = keys === before?.keys ? "unchanged" : "loaded";
-    if (result === "unchanged") return observe({ kind: "keys-unchanged", keys: keys.size });
-    observe({ kind: "keys-loaded", keys: keys.size, ...compareKeys(before?.keys ?? new KeyRing(), keys) });
+    if (isNew)
+      observe({ kind: "keys-loaded", keys: keys.size, ...compareKeys(before?.keys ?? new KeyRing(), keys) });
+    else observe({ kind: "keys-unchanged", keys: keys.size });
     if (warnings.length > 0) observe({ kind: "keys-warned", problems: warnings });
+    return isNew ? "loaded" : "unchanged";
   }
 
   /** One read at a time: a slow older one must not override a newer one. */
   const readings = new Coalesced(readAgain);
 
-  async function readAgain(): Promise<void> {
+  async function readAgain(): Promise<ReloadResult> {
     const before = problem;
     try {
-      if (!stopped) await load();
-      if (!stopped) return;
-      result = "refused";
+      const result = stopped ? "refused" : await load();
+      if (!stopped) return result;
       problem = "the server is stopping: no keys are read any more";
     } catch (error) {
-      // The same problem is logged once.
-      result = "refused";
       problem = String(error);
-      if (problem === before) return;
+      // The same problem is logged once.
+      if (problem === before) return "refused";
       if (error instanceof KeysFileError) observe({ kind: "keys-refused", problem: error.message });
       else observe({ kind: "defect", where: "keys", error });
     }
+    return "refused";
   }
 
   await load();
@@ -124,10 +124,7 @@ export async function keepKeys(
   }
   return {
     /** Reads the file again, changed or not. */
-    async reload(): Promise<ReloadResult> {
-      await readings.ask();
-      return result;
-    },
+    reload: () => readings.ask(),
     /** Why the last read was refused; undefined if it succeeded. */
     problem: () => (problem === "" ? undefined : problem.replace(/^KeysFileError: /, "")),
     stop(): void {

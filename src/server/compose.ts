@@ -12,7 +12,7 @@ import type { ThreadFeatures } from "./features.ts";
 interface StateParts
   extends Pick<State["gate"], "counters" | "shared" | "keys">,
     Pick<State, "requestCounters" | "keyUse" | "generation" | "observe"> {
-  readonly writeAccess: AccessLogOptions["write"];
+  readonly writeAccess?: AccessLogOptions["write"];
   readonly features: ThreadFeatures;
 }
 

@@ -1,7 +1,7 @@
 /** The two parts of the state that change while the server runs, keys and generation: each one reference, replaced whole. */
 
 import type { State } from "../api/answer.ts";
-import type { KeyRing } from "../auth/keys.ts";
+import { KeyRing } from "../auth/keys.ts";
 import type { Generation } from "../store/generation.ts";
 
 export interface Changes {
@@ -10,15 +10,15 @@ export interface Changes {
 }
 
 export class LiveState {
-  #keys: KeyRing | undefined;
+  #keys = new KeyRing();
   #generation: Generation | undefined;
   #state: State | undefined;
-  #changes: Changes | undefined;
+  /** Tells other threads of changes. */
+  changes: Changes | undefined;
 
   /** Makes the state of the first keys and the first generation, which must be set by then. */
   compose(make: (keys: KeyRing, generation: Generation) => State): State {
-    if (this.#keys === undefined || this.#generation === undefined) throw new Error("nothing to serve");
-    this.#state = make(this.#keys, this.#generation);
+    this.#state = make(this.#keys, this.#generation!);
     return this.#state;
   }
 
@@ -27,18 +27,13 @@ export class LiveState {
     if (this.#state === undefined) return;
     const previous = this.#state.gate.keys;
     this.#state.gate.keys = keys;
-    this.#changes?.onKeys(keys, previous);
+    this.changes?.onKeys(keys, previous);
   }
 
   setGeneration(generation: Generation): void {
     this.#generation = generation;
     if (this.#state === undefined) return;
     this.#state.generation = generation;
-    this.#changes?.onGeneration();
-  }
-
-  /** Tells other threads of changes from now on. */
-  onChange(changes: Changes): void {
-    this.#changes = changes;
+    this.changes?.onGeneration();
   }
 }

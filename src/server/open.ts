@@ -2,11 +2,10 @@
 
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { State } from "../api/answer.ts";
 import type { KeyUse } from "../auth/key-use.ts";
 import { createKeyRing, type KeyRecord } from "../auth/keys.ts";
 import { type Counters, createCounters, createSharedCounters } from "../auth/limit.ts";
-import type { SharedCount, SharedLimits } from "../auth/shared.ts";
+import type { SharedLimits } from "../auth/shared.ts";
 import { keepKeys } from "../auth/watched-keys.ts";
 import { ROW_FILES } from "../model/model.ts";
 import type { Reloaded } from "../model/reload.ts";
@@ -108,32 +107,60 @@ export type OpenState = Awaited<ReturnType<typeof openState>>;
 
 /** Loads keys and snapshot, and begins to check them for changes. @throws {KeysFileError} or {SnapshotError} */
 export async function openState(options: OpenStateOptions) {
-  const { settings, servesElsewhere = false, requestCells, observe } = options;
+  const { settings, servesElsewhere = false, sharedLimits, requestCells, observe } = options;
   const { rateWindow, watch } = settings;
-  const mayShare = servesElsewhere || options.sharedLimits !== undefined;
+  const mayShare = servesElsewhere || sharedLimits !== undefined;
   const counters = mayShare ? createSharedCounters(rateWindow) : createCounters(rateWindow);
   const requestCounters = servesElsewhere ? undefined : requestCells && countersOf(requestCells, 0);
-  const shared = await options.sharedLimits?.open(counters, observe);
+  const shared = await sharedLimits?.open(counters, observe);
   const live = new LiveState();
   const keepers = await openKeepers(options, live, counters, requestCounters).catch((error: unknown) => {
     shared?.close();
     throw error;
   });
-  const state = live.compose((keys, generation) =>
-    composeState(settings, {
-      counters,
-      shared,
-      keys,
-      generation,
-      requestCounters,
-      keyUse: servesElsewhere ? undefined : options.keyUse?.[0],
-      observe,
-      writeAccess: options.writeAccess,
-      features: options.features,
-    }),
+  const { keys, takeRecords, snapshots, similar, searchCacheBytes } = keepers;
+  const keyUse = servesElsewhere ? undefined : options.keyUse?.[0];
+  const parts = { ...options, counters, shared, requestCounters, keyUse };
+  const state = live.compose((ring, generation) =>
+    composeState(settings, { ...parts, keys: ring, generation }),
   );
-  if (watch > 0) keepers.snapshots.watch(watch * 1000);
-  return opened(state, live, keepers, options.sharedLimits, shared);
+  if (watch > 0) snapshots.watch(watch * 1000);
+  return {
+    state,
+    sharedLimits,
+    /** Counts of shared limits in this thread; undefined if they are not shared. */
+    sharedCount: shared,
+    /** For the results of exact searches, over all threads. */
+    searchCacheBytes,
+    /** The served generation's searches. */
+    served: snapshots.served,
+    /** Why the last read of the keys file was refused; undefined if it was not, or without a keys file. */
+    keysProblem: () => keys?.problem(),
+    live,
+    /** Reads keys and snapshot again. @param allowShrink whether to accept less than half of the users or worlds */
+    async reload(allowShrink?: boolean): Promise<Reloaded> {
+      const [ofKeys = "unchanged", { result, problems }] = await Promise.all([
+        keys?.reload(),
+        snapshots.reload(allowShrink),
+      ]);
+      const keysProblem = ofKeys === "refused" ? [keys!.problem()!] : [];
+      const { id } = state.generation.store;
+      return { keys: ofKeys, snapshot: result, generation: id, problems: [...keysProblem, ...problems] };
+    },
+    takeRecords,
+    /** Begins to index similar names, if the settings say so. To be called when requests are accepted. */
+    begin: () => similar?.begin(),
+    stop(): void {
+      keys?.stop();
+      snapshots.stop();
+    },
+    /** Stops, and ends the threads; to be called after the last answer. */
+    close(): void {
+      keys?.stop();
+      shared?.close();
+      snapshots.close();
+    },
+  };
 }
 
 /** Opens the keepers of a state, one after the other; on a failure closes the opened ones. */
@@ -171,52 +198,4 @@ async function openKeepers(
     keys?.stop();
     throw error;
   }
-}
-
-function opened(
-  state: State,
-  live: LiveState,
-  keepers: Awaited<ReturnType<typeof openKeepers>>,
-  sharedLimits: SharedLimits | undefined,
-  shared: SharedCount | undefined,
-) {
-  const { keys, takeRecords, snapshots, similar, searchCacheBytes } = keepers;
-  return {
-    state,
-    sharedLimits,
-    /** Counts of shared limits in this thread; undefined if they are not shared. */
-    sharedCount: shared,
-    /** For the results of exact searches, over all threads. */
-    searchCacheBytes,
-    /** The served generation's searches. */
-    served: snapshots.served,
-    /** Why the last read of the keys file was refused; undefined if it was not, or without a keys file. */
-    keysProblem: () => keys?.problem(),
-    live,
-    /** Reads keys and snapshot again. @param allowShrink whether to accept less than half of the users or worlds */
-    async reload(allowShrink?: boolean): Promise<Reloaded> {
-      const [ofKeys = "unchanged", { result, problems }] = await Promise.all([
-        keys?.reload(),
-        snapshots.reload(allowShrink),
-      ]);
-      const keysProblem = ofKeys === "refused" ? [keys!.problem()!] : [];
-      const { id } = state.generation.store;
-      return { keys: ofKeys, snapshot: result, generation: id, problems: [...keysProblem, ...problems] };
-    },
-    takeRecords,
-    /** Begins to index similar names, if the settings say so. To be called when requests are accepted. */
-    begin(): void {
-      similar?.begin();
-    },
-    stop(): void {
-      keys?.stop();
-      snapshots.stop();
-    },
-    /** Stops, and ends the threads; to be called after the last answer. */
-    close(): void {
-      keys?.stop();
-      shared?.close();
-      snapshots.close();
-    },
-  };
 }

@@ -171,9 +171,11 @@ async function listenInThreads(
   const { settings, limits, requestCells, keyUse, observe, writeAccess } = options;
   const task = {
     settings,
-    limits,
-    maxConnections: connectionLimit(count, admin?.maxConnections),
-    maxUnsentBytes: MAX_ALL_UNSENT_BYTES / count,
+    limits: {
+      ...limits,
+      maxConnections: connectionLimit(count, admin?.maxConnections),
+      maxUnsentBytes: MAX_ALL_UNSENT_BYTES / count,
+    },
     writesAccess: writeAccess !== undefined,
     requestCells,
     keyUse,

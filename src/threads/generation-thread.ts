@@ -13,7 +13,7 @@ import {
   type WorldTexts,
 } from "../search/search.ts";
 import { indexLoaded } from "../server/load/loader.ts";
-import { doElsewhere, type Ready, type Task, type ThreadMessage } from "../server/load/threaded-loader.ts";
+import { doElsewhere, type Ready, type Task } from "../server/load/threaded-loader.ts";
 import { loadSnapshot, type Refused } from "../snapshot/load.ts";
 import { indexReusing } from "../snapshot/reuse.ts";
 import { reviveStore, type Store } from "../store/generation.ts";
@@ -21,10 +21,6 @@ import { collectGarbage } from "../util/process/collect.ts";
 import { stepBack, yieldCpu } from "../util/process/yield-cpu.ts";
 
 const port = parentPort!;
-
-function say(message: ThreadMessage): void {
-  port.postMessage(message);
-}
 
 /** The texts of worlds, and how their words become grams. */
 interface PlannedWorlds {
@@ -50,11 +46,6 @@ async function indexInTwo(store: Store): Promise<SearchIndex> {
   return { users, worlds: { ...folded, names, grams }, places: rankedPlaces(store) };
 }
 
-/** Indexes a store. @returns the parts that the index before lacks */
-function index({ store, reused, previous }: Extract<Task, { kind: "index" }>): Partial<SearchIndex> {
-  return partsMade(indexReusing({ store: reviveStore(store), reused }, previous), previous);
-}
-
 /** Bytes of row files above which garbage is collected before indexing. */
 const MUCH_BYTES = 2 ** 25;
 
@@ -71,17 +62,18 @@ async function load(task: LoadTask): Promise<Refused | Ready> {
   const indexed = await indexLoaded(task.folder, loaded, () =>
     isMuch ? indexInTwo(store) : indexReusing(loaded, previous?.index),
   );
-  if ("problems" in indexed) return indexed;
-  return { loaded, made: partsMade(indexed.index, previous?.index), indexMs: indexed.indexMs };
+  if (!indexed.ok) return indexed;
+  const { index, ...rest } = indexed;
+  return { ...rest, made: partsMade(index, previous?.index) };
 }
 
-async function run(task: Task): Promise<void> {
-  if (task.kind === "index") return port.postMessage(index(task));
-  if (task.kind === "plan-worlds") return port.postMessage(planWorlds(reviveStore(task.store)));
-  if (task.kind === "index-part") return port.postMessage(indexPart(task.plan, 1));
-  const result = await load(task);
-  if ("problems" in result) say({ kind: "refused", refused: result });
-  else say({ kind: "ready", ...result });
+async function run(task: Task): Promise<Refused | Ready | Partial<SearchIndex> | PlannedWorlds | GramPart> {
+  if (task.kind === "load") return await load(task);
+  if (task.kind === "index-part") return indexPart(task.plan, 1);
+  const store = reviveStore(task.store);
+  if (task.kind === "plan-worlds") return planWorlds(store);
+  const { reused, previous } = task;
+  return partsMade(indexReusing({ store, reused }, previous), previous);
 }
 
 function progressOf({ previous, reportsProgress }: LoadTask): (share: number) => void {
@@ -91,14 +83,16 @@ function progressOf({ previous, reportsProgress }: LoadTask): (share: number) =>
     if (isServing) yieldCpu();
     if (!reportsProgress || (share < 1 && share - reported < 0.01)) return;
     reported = share;
-    say({ kind: "progress", share });
+    port.postMessage(share);
   };
 }
 
 stepBack();
 // No await at the top: the one-file program is CommonJS.
-run(workerData as Task).catch((error: unknown) => {
-  queueMicrotask(() => {
-    throw error;
+run(workerData as Task)
+  .then((result) => port.postMessage(result))
+  .catch((error: unknown) => {
+    queueMicrotask(() => {
+      throw error;
+    });
   });
-});

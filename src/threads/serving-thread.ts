@@ -1,6 +1,6 @@
 /** A serving thread. Searches for similar names go to the main thread, which passes them on to their thread. */
 
-import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
 import { KeyRing } from "../auth/keys.ts";
 import { IN_THREADS } from "../features.ts";
 import { createListener } from "../http/listener.ts";
@@ -11,6 +11,7 @@ import { sharePending } from "../search/pending.ts";
 import { Scheduler } from "../search/schedule.ts";
 import { openSearch } from "../search/search.ts";
 import { composeState } from "../server/compose.ts";
+import type { Questions } from "../server/similar/questions.ts";
 import { boundedSimilar } from "../server/similar/similar.ts";
 import {
   askOver,
@@ -20,7 +21,7 @@ import {
   type StoreToServe,
   type ToServing,
 } from "../server/threads/serving-messages.ts";
-import { createGeneration, type Generation, reviveStore, type SimilarSearch } from "../store/generation.ts";
+import { createGeneration, type Generation, reviveStore } from "../store/generation.ts";
 import { collectGarbage, RELEASE_MS } from "../util/process/collect.ts";
 
 const port = parentPort!;
@@ -43,21 +44,16 @@ const searchBounds = { cacheBytes: task.cacheBytes, scheduler: new Scheduler(pen
 let cached: CachedSearch;
 const writeVitals = requestCounters && watchVitals(requestCounters, () => cached.counts());
 
-/** Releases the previous generation. */
-let retire = (): void => {};
+/** Of the served generation; undefined without similar search. */
+let questions: Questions | undefined;
 
-function openSimilar(questions: MessagePort): SimilarSearch {
-  const asker = askOver(questions);
-  retire = asker.retire;
-  return boundedSimilar(asker.ask, pending, countSearch);
-}
-
-function take({ store: sent, index, similar: questions }: StoreToServe): Generation {
-  retire();
-  retire = () => {};
+function take({ store: sent, index, similar }: StoreToServe): Generation {
+  questions?.retire();
+  questions = similar && askOver(similar);
   const store = reviveStore(sent);
   cached = new CachedSearch(openSearch(store, index), searchBounds);
-  return createGeneration(store, cached.find, questions && openSimilar(questions));
+  const findSimilar = questions && boundedSimilar(questions.ask, pending, countSearch);
+  return createGeneration(store, cached.find, findSimilar);
 }
 
 const shared =
@@ -77,8 +73,7 @@ const state = composeState(task.settings, {
   features: IN_THREADS,
 });
 // Awaited at each use: the one-file program is no module, so it has no top-level await.
-const { settings, limits, maxConnections, maxUnsentBytes } = task;
-const listener = createListener(state, { ...settings, ...limits, maxConnections, maxUnsentBytes }, observe);
+const listener = createListener(state, { ...task.settings, ...task.limits }, observe);
 
 /** Awaited by a stop, which may begin before the thread listens. */
 const started = startListening().catch((error: unknown) => {
@@ -99,7 +94,7 @@ port.on("message", async (message: ToServing) => {
     case "stop-listening":
       await started;
       await (await listener).stopListening();
-      say({ kind: "done", number: message.number });
+      say({ kind: "done" });
       break;
     case "observed":
       observations.flush();
@@ -108,7 +103,7 @@ port.on("message", async (message: ToServing) => {
       await (await listener).leave();
       await shared?.close();
       observations.flush();
-      say({ kind: "done", number: message.number });
+      say({ kind: "done" });
       break;
   }
 });

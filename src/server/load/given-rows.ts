@@ -32,9 +32,8 @@ export function createRowsHolder(first: GivenRows, threads: boolean) {
     const indexed = await indexLoaded(folder, loaded, () =>
       threads && isMuch ? indexInThread(loaded, previous?.index) : indexReusing(loaded, previous?.index),
     );
-    if ("problems" in indexed) return indexed;
-    newest = { ...loaded, ...indexed };
-    return newest;
+    if (indexed.ok) newest = indexed;
+    return indexed;
   };
   const source: Source = { ...folderSource("rows"), fingerprint: async () => "" };
   return {

@@ -81,7 +81,7 @@ export class SnapshotKeeper {
     if (this.#closing.signal.aborted) return;
     this.stop();
     this.#closing.abort();
-    this.served.retire();
+    this.served.similar?.retire();
   }
 
   async #loadAgain(): Promise<void> {
@@ -153,8 +153,7 @@ export class SnapshotKeeper {
     // A source delivers whole snapshots only.
     const settled = seen === this.#lastSeen || this.#options.source !== undefined;
     this.#lastSeen = seen;
-    if (isCurrent) this.#loads.confirm();
-    else if (settled && !isLoading() && !this.#loads.isOfNewestLoad(seen)) await this.#loading.ask();
+    if (!isCurrent && settled && !isLoading() && !this.#loads.isOfNewestLoad(seen)) await this.#loading.ask();
   }
 
   /** Reports once why the folder cannot be read. */

@@ -35,15 +35,16 @@ export interface SnapshotEvents {
 }
 
 /** Indexes a loaded store, unless its index was loaded, too. Refuses a store that is too large for an index. */
-export async function indexLoaded(
+export async function indexLoaded<L extends Pick<Loaded, "fingerprint" | "index">>(
   folder: string,
-  { fingerprint, index }: Pick<Loaded, "fingerprint" | "index">,
+  loaded: L,
   makeIndex: () => SearchIndex | Promise<SearchIndex>,
-): Promise<Pick<LoadedSearchable, "index" | "indexMs"> | Refused> {
-  if (index !== undefined) return { index, indexMs: 0 };
+): Promise<(L & Pick<LoadedSearchable, "index" | "indexMs">) | Refused> {
+  const { fingerprint, index } = loaded;
+  if (index !== undefined) return { ...loaded, index, indexMs: 0 };
   const began = performance.now();
   try {
-    return { index: await makeIndex(), indexMs: performance.now() - began };
+    return { ...loaded, index: await makeIndex(), indexMs: performance.now() - began };
   } catch (error) {
     // A lack of memory may pass; other limits stay.
     if (!(error instanceof RangeError)) throw error;
@@ -57,6 +58,5 @@ export async function indexLoaded(
 export const loadHere: Loader = async (folder, options) => {
   const result = await loadSnapshot(folder, options);
   if (!result.ok) return result;
-  const indexed = await indexLoaded(folder, result, () => indexReusing(result, options.previous?.index));
-  return "problems" in indexed ? indexed : { ...result, ...indexed };
+  return await indexLoaded(folder, result, () => indexReusing(result, options.previous?.index));
 };

@@ -12,9 +12,6 @@ import type { LoadedSearchable, Serving } from "./loader.ts";
 /** Called with every generation, the first included. */
 export type TakeGeneration = (generation: Generation) => void;
 
-/** A generation for other threads that serve: its memory, and its thread that searches for similar names. */
-export type SharedGeneration = ReturnType<ServedGeneration["shared"]>;
-
 export interface ServedOptions {
   readonly searchBounds: SearchBounds;
   /** Makes the similar search of a generation; absent without similar search. */
@@ -28,65 +25,34 @@ export class ServedGeneration {
   readonly #options: ServedOptions;
   readonly #onGeneration: TakeGeneration;
   generation: Generation | undefined;
-  #loaded: LoadedSearchable | undefined;
-  #search: CachedSearch | undefined;
-  #similar: OpenSimilar | undefined;
+  /** The parts that the next load may use again. */
+  serving: Serving | undefined;
+  search!: CachedSearch;
+  similar: OpenSimilar | undefined;
 
   constructor(options: ServedOptions, onGeneration: TakeGeneration) {
     this.#options = options;
     this.#onGeneration = onGeneration;
   }
 
-  /** The parts that the next load may use again. */
-  get serving(): Serving | undefined {
-    if (this.#loaded === undefined) return undefined;
-    const { store, kept, index } = this.#loaded;
-    return { store, kept, index };
-  }
-
-  shared() {
-    const { store, index } = this.#loaded!;
-    return { store, index, askSimilar: this.#similar?.ask };
-  }
-
-  get search(): CachedSearch {
-    return this.#search!;
-  }
-
   /** Serves a loaded generation, and releases the previous one. */
-  replace(loaded: LoadedSearchable): void {
-    const { store, index } = loaded;
-    const { searchBounds, onReleased } = this.#options;
-    const previous = this.#loaded;
-    const retireSimilar = this.#replaceSimilar(loaded);
-    this.#loaded = loaded;
-    this.#search = new CachedSearch(openSearch(store, index), searchBounds);
-    this.generation = createGeneration(store, this.#search.find, this.#similar?.search);
+  replace({ store, kept, index }: Serving): void {
+    const { searchBounds, openSimilar, onReleased } = this.#options;
+    const { serving: previous, similar } = this;
+    const hasSameNames = index.users === previous?.index.users && index.worlds === previous?.index.worlds;
+    if (similar && hasSameNames) similar.serveAs(store.id);
+    else this.similar = openSimilar?.(store, index);
+    this.serving = { store, kept, index };
+    this.search = new CachedSearch(openSearch(store, index), searchBounds);
+    this.generation = createGeneration(store, this.search.find, this.similar?.search);
     this.#onGeneration(this.generation);
-    retireSimilar?.();
+    if (similar !== this.similar) similar?.retire();
     if (previous && onReleased) setTimeout(onReleased, RELEASE_MS).unref();
   }
 
   /** Notes the files of another load of this generation: if they only look different, they need not be read again. */
-  keep({ kept }: LoadedSearchable): void {
-    this.#loaded = { ...this.#loaded!, kept };
-  }
-
-  /** Releases the resources of the searches; no search may follow. */
-  retire(): void {
-    this.#similar?.retire();
-  }
-
-  /** Keeps the similar search if the names are the same, else replaces it. @returns releases a replaced one */
-  #replaceSimilar({ store, index }: LoadedSearchable): OpenSimilar["retire"] | undefined {
-    const old = this.#similar;
-    const previous = this.#loaded?.index;
-    if (old && index.users === previous?.users && index.worlds === previous.worlds) {
-      old.serveAs(store.id);
-      return undefined;
-    }
-    this.#similar = this.#options.openSimilar?.(store, index);
-    return old?.retire;
+  keep({ kept }: Serving): void {
+    this.serving = { ...this.serving!, kept };
   }
 }
 

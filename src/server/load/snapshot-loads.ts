@@ -49,7 +49,7 @@ export class SnapshotLoads {
   readonly #source: Source;
   readonly #signal: AbortSignal;
   readonly served: ServedGeneration;
-  #folder: string;
+  folder: string;
   /** Fingerprint of the files at the newest load; undefined when the next check must load. */
   #fingerprint: string | undefined;
   /** Whether those files are served. */
@@ -60,7 +60,7 @@ export class SnapshotLoads {
   constructor(options: SnapshotOptions, signal: AbortSignal, onGeneration: TakeGeneration) {
     this.#options = options;
     this.#signal = signal;
-    this.#folder = options.folder;
+    this.folder = options.folder;
     this.#source = options.source ?? folderSource(options.folder);
     this.served = new ServedGeneration(options, onGeneration);
   }
@@ -78,12 +78,8 @@ export class SnapshotLoads {
 
   /** The files of the folder now, brought up to date. @throws when they cannot be read */
   async look(): Promise<string> {
-    this.#folder = await this.#source.refresh("watch", this.#signal);
+    this.folder = await this.#source.refresh("watch", this.#signal);
     return await this.#fingerprintNow();
-  }
-
-  get folder(): string {
-    return this.#folder;
   }
 
   /** Whether files that were looked at are those of the newest load, served or refused. */
@@ -91,19 +87,18 @@ export class SnapshotLoads {
     return fingerprint === this.#fingerprint;
   }
 
-  /** Whether they are served. If only a new manifest lists the served files, notes its time of the data. */
+  /** Whether they are served; then confirms it. If only a new manifest lists the served files, notes its time of the data. */
   async noteServed(fingerprint: string, isLoading: () => boolean): Promise<boolean> {
-    return this.isOfNewestLoad(fingerprint) ? this.#isServed : await this.#takeRenewed(isLoading);
-  }
-
-  confirm(): void {
-    this.#options.events?.confirmed(this.#source.ageMs(), this.#createdAt);
+    const isNewest = this.isOfNewestLoad(fingerprint);
+    const isServed = isNewest ? this.#isServed : await this.#takeRenewed(isLoading);
+    if (isServed) this.#options.events?.confirmed(this.#source.ageMs(), this.#createdAt);
+    return isServed;
   }
 
   /** @returns the problem of the source, if there is one */
   async #refresh(occasion: Occasion): Promise<string | undefined> {
     try {
-      this.#folder = await this.#source.refresh(occasion, this.#signal);
+      this.folder = await this.#source.refresh(occasion, this.#signal);
       return undefined;
     } catch (error) {
       if (this.#signal.aborted) return "";
@@ -125,7 +120,7 @@ export class SnapshotLoads {
   }
 
   #fingerprintNow(): Promise<string> {
-    return this.#source.fingerprint?.() ?? fingerprintOf(this.#folder);
+    return this.#source.fingerprint?.() ?? fingerprintOf(this.folder);
   }
 
   async #read(allowShrink: boolean): Promise<LoadedSearchable | Refused> {
@@ -146,10 +141,10 @@ export class SnapshotLoads {
   /** Loads the folder. If it was a damaged copy, asks the source again, and loads once more. */
   async #loadUndamaged(loading: LoaderOptions): Promise<LoadedSearchable | Refused> {
     const { load } = this.#options;
-    const result = await load(this.#folder, loading);
-    if (result.ok || result.died || !(await this.#source.removeDamaged?.(this.#folder))) return result;
+    const result = await load(this.folder, loading);
+    if (result.ok || result.died || !(await this.#source.removeDamaged?.(this.folder))) return result;
     const problem = await this.#refresh("reload");
-    if (problem === undefined) return await load(this.#folder, loading);
+    if (problem === undefined) return await load(this.folder, loading);
     return { ...result, problems: [problem, ...result.problems] };
   }
 
@@ -173,7 +168,7 @@ export class SnapshotLoads {
   /** Takes the time of the data from a manifest, if that lists the served files. @returns whether it does */
   async #takeRenewed(isLoading: () => boolean): Promise<boolean> {
     const previous = this.served.serving!;
-    const renewed = await loadSnapshot(this.#folder, { previous, onlyIfUnchanged: true });
+    const renewed = await loadSnapshot(this.folder, { previous, onlyIfUnchanged: true });
     if (!renewed.ok || renewed.store.id !== previous.store.id || isLoading()) return false;
     this.#takeTime(renewed.createdAt);
     this.#fingerprint = renewed.fingerprint;

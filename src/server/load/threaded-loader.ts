@@ -31,17 +31,13 @@ export type HelperTask =
   | { readonly kind: "plan-worlds"; readonly store: Store }
   | { readonly kind: "index-part"; readonly plan: GramPlan };
 
-export interface Ready {
-  readonly loaded: Loaded;
+export interface Ready extends Omit<LoadedSearchable, "index"> {
   /** The index, without the parts reused from the previous one. */
   readonly made: Partial<SearchIndex>;
-  readonly indexMs: number;
 }
 
-export type ThreadMessage =
-  | { readonly kind: "progress"; readonly share: number }
-  | { readonly kind: "refused"; readonly refused: Refused }
-  | ({ readonly kind: "ready" } & Ready);
+/** What a thread that loads sends: the share that was read, and at last the result. */
+type LoadMessage = number | Refused | Ready;
 
 /** Does a task in another thread. @throws why it could not start, or the cause of its death */
 export function doElsewhere<Result>(task: HelperTask): Promise<Result> {
@@ -92,9 +88,9 @@ export async function loadInThread(
   signal?.addEventListener("abort", end);
   const result = await new Promise<Ready | Refused>((resolve) => {
     if (signal?.aborted) end();
-    worker.on("message", (message: ThreadMessage) => {
-      if (message.kind === "progress") onProgress?.(message.share);
-      else resolve(message.kind === "refused" ? message.refused : message);
+    worker.on("message", (message: LoadMessage) => {
+      if (typeof message === "number") onProgress?.(message);
+      else resolve(message);
     });
     whenEnded(worker, GENERATION_THREAD, (cause) =>
       resolve(diedOf(folder, `the loading thread died: ${cause}`)),
@@ -102,8 +98,8 @@ export async function loadInThread(
   });
   signal?.removeEventListener("abort", end);
   end();
-  if ("problems" in result) return result;
-  const { loaded, made, indexMs } = result;
+  if (!result.ok) return result;
+  const { made, ...loaded } = result;
   const index = { ...previous?.index, ...made } as SearchIndex;
-  return { ...loaded, store: reviveStore(loaded.store), index, indexMs };
+  return { ...loaded, store: reviveStore(loaded.store), index };
 }

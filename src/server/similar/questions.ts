@@ -141,19 +141,19 @@ export class Questions {
  * @returns takes the questions
  */
 export function answerQuestions(
-  search: (request: SearchRequest, caller: Caller) => Promise<Found | Busy | undefined>,
+  search: AskPage,
   send: (answer: SearchAnswer) => void,
   isGone = () => false,
 ): (question: Question) => void {
   /** Numbers of the running searches whose callers still wait. */
   const wanted = new Set<number>();
 
-  async function answer(request: SearchRequest): Promise<void> {
-    const { number, key } = request;
+  async function answer({ number, key, name, term, page }: SearchRequest): Promise<void> {
     if (wanted.size === 0) beginWork();
     wanted.add(number);
     try {
-      const found = await search(request, { key, isGone: () => isGone() || !wanted.has(number) });
+      const caller = { key, isGone: () => isGone() || !wanted.has(number) };
+      const found = await search(name, term, page, caller);
       // A copy, since the rows may be a view of the whole result, which stays here.
       if (found !== BUSY)
         send({ number, found: found && { total: found.total, rows: new Uint32Array(found.rows) } });
@@ -176,7 +176,7 @@ export function answerInSlices(
 ): (question: Question) => void {
   const scheduler = new Scheduler();
   return answerQuestions(
-    async ({ name, term, page }, caller) => scheduler.run(yieldingCpu(search(name, term, page)), caller),
+    async (name, term, page, caller) => scheduler.run(yieldingCpu(search(name, term, page)), caller),
     (answer) => {
       send(answer);
       yieldCpu();

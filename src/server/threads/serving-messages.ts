@@ -26,10 +26,8 @@ export interface StoreToServe {
 /** The fields of a task that are equal for all threads. */
 export interface SharedTask {
   readonly settings: Settings;
-  /** Bounds of connections in place of their constants. */
-  readonly limits: Partial<HttpLimits> | undefined;
-  readonly maxConnections: number | undefined;
-  readonly maxUnsentBytes: number;
+  /** Bounds of connections: shares of the process's, and others in place of their constants. */
+  readonly limits: Partial<HttpLimits>;
   /** Whether it sends lines of the access log in place of an observation per request. */
   readonly writesAccess: boolean;
   /** Request counters in shared memory; when absent, nothing is counted. */
@@ -55,13 +53,13 @@ export interface ServingTask extends SharedTask {
 }
 
 export type ToServing =
-  | (ThreadRequest & { readonly number: number })
+  | ThreadRequest
   | { readonly kind: "generation"; readonly generation: StoreToServe }
   | { readonly kind: "keys"; readonly changes: TokenChanges }
   /** A batch of observations was taken. */
   | { readonly kind: "observed" };
 
-/** A message that a serving thread confirms when it is done. */
+/** A message that a serving thread confirms when it is done, before the next one is sent. */
 export type ThreadRequest =
   | { readonly kind: "stop-listening" }
   /** Only when all threads have stopped listening. */
@@ -72,8 +70,8 @@ export type FromServing =
   /** To shared limits. */
   | { readonly kind: "shared"; readonly message: unknown }
   | ({ readonly kind: "observations" } & ObservationBatch)
-  /** @param number of the request */
-  | { readonly kind: "done"; readonly number: number };
+  /** A request. */
+  | { readonly kind: "done" };
 
 /** With this many observations of requests in the waiting batch, another one is dropped. */
 const MAX_REQUESTS = 8192;
@@ -161,10 +159,9 @@ export function passOn(ask: AskPage, port: MessagePort): void {
   port.on("close", () => {
     isClosed = true;
   });
-  const take = answerQuestions(
-    ({ name, term, page }, caller) => ask(name, term, page, caller),
-    (answer) => port.postMessage(answer),
-    () => isClosed,
+  const send = (answer: SearchAnswer): void => port.postMessage(answer);
+  port.on(
+    "message",
+    answerQuestions(ask, send, () => isClosed),
   );
-  port.on("message", take);
 }

@@ -6,10 +6,10 @@
 import type { AddressInfo } from "node:net";
 import { MessageChannel, type MessagePort, type Worker } from "node:worker_threads";
 import { forgetThread } from "../../observe/metrics/counters.ts";
-import { createSharedPending, releasePending, type SharedPending } from "../../search/pending.ts";
+import { createSharedPending, releasePending } from "../../search/pending.ts";
 import { SERVING_THREAD, startWorker, whenEnded } from "../../util/process/worker-options.ts";
 import { UserError } from "../../util/user-error.ts";
-import type { SharedGeneration } from "../load/served.ts";
+import type { ServedGeneration } from "../load/served.ts";
 import type { OpenState, OpenStateOptions } from "../open.ts";
 import {
   type FromServing,
@@ -35,8 +35,8 @@ interface Thread {
   /** Unique among the running threads. */
   readonly number: number;
   hasListened: boolean;
-  /** Callbacks of its open requests, by number. */
-  readonly asked: Map<number, () => void>;
+  /** Resolves its open request, if there is one. */
+  done: () => void;
   /** Settle its start. */
   readonly started: (address: AddressInfo) => void;
   readonly failed: (error: Error) => void;
@@ -46,10 +46,11 @@ function send({ worker }: Thread, message: ToServing): void {
   worker.postMessage(message, message.kind === "generation" ? portsOf(message.generation) : []);
 }
 
-function toServe({ store, index, askSimilar }: SharedGeneration): StoreToServe {
-  if (askSimilar === undefined) return { store, index, similar: undefined };
+function toServe({ serving, similar }: ServedGeneration): StoreToServe {
+  const { store, index } = serving!;
+  if (similar === undefined) return { store, index, similar };
   const { port1, port2 } = new MessageChannel();
-  passOn(askSimilar, port1);
+  passOn(similar.ask, port1);
   return { store, index, similar: port2 };
 }
 
@@ -61,16 +62,14 @@ export class ServingThreads {
   readonly #shared: SharedTask;
   readonly #served: Served;
   readonly #threads = new Set<Thread>();
-  readonly #pending: SharedPending;
+  readonly #pending = createSharedPending();
   #address: AddressInfo | undefined;
   #isDraining = false;
-  #requests = 0;
 
   /** @param served its new keys and generations go to the threads from {@link start} on */
   constructor(shared: SharedTask, served: Served) {
     this.#shared = shared;
     this.#served = served;
-    this.#pending = createSharedPending();
   }
 
   get address(): AddressInfo {
@@ -91,16 +90,15 @@ export class ServingThreads {
   async start(count: number): Promise<void> {
     const { live, served } = this.#served;
     // Before the first thread starts: changes during the start must reach the threads, too.
-    live.onChange({
+    live.changes = {
       onKeys: (keys, previous) => {
         const changes = keys.changesSince(previous);
         for (const thread of this.#threads) send(thread, { kind: "keys", changes });
       },
       onGeneration: () => {
-        for (const thread of this.#threads)
-          send(thread, { kind: "generation", generation: toServe(served.shared()) });
+        for (const thread of this.#threads) send(thread, { kind: "generation", generation: toServe(served) });
       },
-    });
+    };
     this.#address = await this.#start();
     const others = Array.from({ length: count - 1 }, () => this.#start());
     await Promise.all(others).catch(async (error: unknown) => {
@@ -131,11 +129,11 @@ export class ServingThreads {
       counters: state.gate.counters,
       shared: sharedLimits?.handed,
       keys: state.gate.keys.tokens,
-      generation: toServe(served.shared()),
+      generation: toServe(served),
     };
     const worker = startWorker(SERVING_THREAD, task, portsOf(task.generation));
     return await new Promise((started, failed) => {
-      const thread: Thread = { worker, number, hasListened: false, asked: new Map(), started, failed };
+      const thread: Thread = { worker, number, hasListened: false, done() {}, started, failed };
       this.#threads.add(thread);
       worker.on("message", (message: FromServing) => this.#take(thread, message));
       whenEnded(worker, SERVING_THREAD, (cause, error) =>
@@ -159,8 +157,7 @@ export class ServingThreads {
         this.#served.sharedLimits?.take(message.message);
         break;
       case "done":
-        thread.asked.get(message.number)!();
-        thread.asked.delete(message.number);
+        thread.done();
         break;
     }
   }
@@ -172,7 +169,7 @@ export class ServingThreads {
       releasePending(this.#pending, thread.number);
       if (requestCells) forgetThread(requestCells, thread.number);
     }
-    for (const resolve of thread.asked.values()) resolve();
+    thread.done();
     thread.failed(whyNot ?? new UserError(`a serving thread died: ${cause}`));
     if (!thread.hasListened || this.#isDraining) return;
     this.#served.observe({ kind: "thread-died", role: "serving", cause });
@@ -193,13 +190,11 @@ export class ServingThreads {
 
   /** Resolves when every thread has confirmed a request, or is gone. */
   async #askAll(request: ThreadRequest): Promise<void> {
-    const confirmed = Array.from(this.#threads, (thread) => {
-      const number = this.#requests++;
-      return new Promise<void>((resolve) => {
-        thread.asked.set(number, resolve);
-        send(thread, { ...request, number });
+    const confirmed = (thread: Thread): Promise<void> =>
+      new Promise((resolve) => {
+        thread.done = resolve;
+        send(thread, request);
       });
-    });
-    await Promise.all(confirmed);
+    await Promise.all(Array.from(this.#threads, confirmed));
   }
 }
