@@ -27,14 +27,16 @@ function lostLoad({ history }: WatchedServer): LoadStatus {
 /** Reads keys and snapshot again; `allowShrink` acts like `--allow-shrink` for this load alone. */
 async function reload(server: WatchedServer, allowShrink: boolean): Promise<ReloadReply> {
   const { loads } = server.history;
-  const { reload: reloadAll, keysProblem, state } = server.opened!;
+  const { reload: reloadAll, keysProblem, sourceProblem, state } = server.opened!;
   const began = performance.now();
   const [before] = loads;
   const { keys: result } = await reloadAll(allowShrink);
   const [newest] = loads;
+  const load = newest === undefined || newest === before ? lostLoad(server) : newest;
+  const ofSource = load.result === "refused" ? [] : [sourceProblem() ?? []].flat();
   return {
     keys: { result, total: state.gate.keys.size, problem: keysProblem() ?? null },
-    snapshot: newest === undefined || newest === before ? lostLoad(server) : newest,
+    snapshot: { ...load, problems: [...load.problems, ...ofSource] },
     durationMs: Math.round(performance.now() - began),
   };
 }

@@ -94,10 +94,9 @@ async function reload(): Promise<void> {
     return showResult("bad", text);
   }
   const { keys, snapshot, durationMs } = reply;
-  const isRefused = keys.result === "refused" || snapshot.result === "refused";
   const problems = [keys.problem ?? [], snapshot.problems].flat();
   const text = `${snapshotText(reply)} ${keysText(reply)} It took ${millis(durationMs)}.`;
-  showResult(isRefused ? "bad" : "good", text, problems);
+  showResult(problems.length > 0 ? "bad" : "good", text, problems);
 }
 
 /** Connects the button. @param afterwards called after each reload */

@@ -1,6 +1,6 @@
 /**
  * Keeping the generation current: when to load. At the start, on request, when a watch sees another snapshot, and again
- * after a load that died. All requests during a load become one more load after it. After a stop no load begins; `close`
+ * after a load that failed although its files may be good. All requests during a load become one more load after it. After a stop no load begins; `close`
  * also ends one that still runs.
  */
 
@@ -17,7 +17,7 @@ import {
   type SnapshotOutcome,
 } from "./snapshot-loads.ts";
 
-/** The first backoff, in milliseconds, before a load that died is tried again although the files are unchanged. */
+/** The first backoff, in milliseconds, before a load that failed is tried again although the files are unchanged. */
 const RETRY_MS = 5000;
 
 export class SnapshotKeeper {
@@ -28,7 +28,7 @@ export class SnapshotKeeper {
   readonly #pauses = new GrowingPauses(RETRY_MS);
   #isStopped = false;
   #allowsShrinkOnce = false;
-  /** Whether somebody asked for the load: then the source is asked, too. */
+  /** Whether somebody asked for the load: then a source that pauses is asked all the same, and a round is run. */
   #isAsked = false;
   #outcome: SnapshotOutcome = { result: "unchanged", problems: [] };
   #watch: NodeJS.Timeout | undefined;
@@ -50,6 +50,10 @@ export class SnapshotKeeper {
 
   get served(): ServedGeneration {
     return this.#loads.served;
+  }
+
+  get sourceProblem(): string | undefined {
+    return this.#loads.sourceProblem;
   }
 
   /** Loads again; resolves with the outcome of that load. @param allowShrink whether it may accept a shrunk snapshot */
@@ -87,9 +91,10 @@ export class SnapshotKeeper {
   async #loadAgain(): Promise<void> {
     const isLate = this.#isStopped;
     if (!isLate) {
-      await this.#load().catch((error: unknown) =>
-        this.#options.observe({ kind: "defect", where: "reload", error }),
-      );
+      await this.#load().catch((error: unknown) => {
+        this.#outcome = { result: "refused", problems: ["the load ended by a defect; see the log"] };
+        this.#options.observe({ kind: "defect", where: "reload", error });
+      });
     }
     // A load that `close` ended has changed nothing either.
     if (isLate || this.#closing.signal.aborted)
@@ -105,12 +110,12 @@ export class SnapshotKeeper {
     this.#isAsked = false;
     const outcome = await this.#loads.load(allowShrink, isAsked ? "reload" : "watch");
     if (this.#closing.signal.aborted) return;
-    if (outcome.died) {
+    if (outcome.failed) {
       this.#allowsShrinkOnce ||= allowShrink;
       this.#retryLater(outcome);
     } else if (outcome.result === "refused") this.#tellRefused(outcome);
     else this.#outcome = outcome;
-    if (!outcome.died) this.#pauses.reset();
+    if (!outcome.failed) this.#pauses.reset();
   }
 
   /** The files may be good: the load failed, not its input. */

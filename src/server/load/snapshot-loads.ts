@@ -34,8 +34,11 @@ export interface SnapshotOutcome {
   readonly problems: readonly string[];
 }
 
-/** The outcome of a load, and for the next one: whether the load died, or the folder changed meanwhile. */
-export type LoadOutcome = SnapshotOutcome & Pick<Refused, "died" | "changed">;
+/** The outcome of a load, and for the next one: whether it failed although its files may be good, or they changed meanwhile. */
+export interface LoadOutcome extends SnapshotOutcome {
+  readonly failed?: boolean;
+  readonly changed?: boolean;
+}
 
 /** The fingerprint of unreadable files; it equals no other. */
 const UNSEEN = "unseen";
@@ -82,6 +85,11 @@ export class SnapshotLoads {
     return await this.#fingerprintNow();
   }
 
+  /** Why the source cannot be used, although its copy is served; undefined if it can. */
+  get sourceProblem(): string | undefined {
+    return this.#source.problem();
+  }
+
   /** Whether files that were looked at are those of the newest load, served or refused. */
   isOfNewestLoad(fingerprint: string): boolean {
     return fingerprint === this.#fingerprint;
@@ -115,8 +123,15 @@ export class SnapshotLoads {
     const result = await this.#read(allowShrink);
     if (this.#signal.aborted) return refused();
     this.#isServed = result.ok;
-    if (result.ok || !result.died) this.#fingerprint = result.fingerprint;
-    return result.ok ? this.#serve(result, ageMs, began) : { ...result, result: "refused" };
+    if (result.ok) {
+      this.#fingerprint = result.fingerprint;
+      return this.#serve(result, ageMs, began);
+    }
+    const { problems, changed = false, died = false, fingerprint } = result;
+    // Files that are seen but cannot be read are tried again after a pause only, unless they change before.
+    const failed = died || (fingerprint === undefined && !changed && this.#fingerprint !== UNSEEN);
+    if (!failed) this.#fingerprint = fingerprint;
+    return { result: "refused", problems, changed, failed };
   }
 
   #fingerprintNow(): Promise<string> {
