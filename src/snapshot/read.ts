@@ -8,20 +8,13 @@ import { codeOf } from "../util/system-error.ts";
 import { PlaceError } from "../util/user-error.ts";
 import type { StoredFile } from "./files.ts";
 import { LineCutter, type LineSink } from "./lines.ts";
+import type { Listed } from "./manifest.ts";
 import { notGzip, otherKind, otherKindInGzip } from "./other-kinds.ts";
 
 const CHUNK_BYTES = 1_048_576;
 
-export interface Stored {
-  readonly bytes: number;
-  /** Hex hash of these bytes. */
-  readonly sha256: string;
-}
-
-export interface ReadFile extends Stored {
+export interface ReadFile extends Listed {
   readonly unpackedBytes: number;
-  /** Lines that are not blank. */
-  readonly rows: number;
 }
 
 /** Uncompressed text that a load may still read, shared by its files. */

@@ -67,9 +67,8 @@ export function stageUnchanged(
   const nothing = new Uint32Array(0);
   const packed: Packed = { table: store[name], rows: nothing, parents: nothing };
   stage[name].packed = packed;
-  if (name === "users") stage.users.hiddenIds = createIdMap(nothing);
+  stage[name].hiddenIds = name === "worlds" ? kept.worlds!.hidden : createIdMap(nothing);
   if (name !== "worlds") return dangling;
-  stage.worlds.hiddenIds = kept.worlds!.hidden;
   if (reused.has("users.ndjson")) return dangling;
   const again = referAgain(kept.worlds!, file, store.worlds.rows, stage.users);
   stage.worlds.packed = { ...packed, parents: again.parents };

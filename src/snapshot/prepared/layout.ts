@@ -96,7 +96,7 @@ function flatten(layout: Layout, path = ""): [string, PartType][] {
 /** The type of every part, by its path (`store.users.starts`). */
 export const LAYOUT: ReadonlyMap<string, PartType> = new Map(flatten(CONTENTS));
 
-type Branch = { readonly [name: string]: unknown };
+type Branch = Record<string, unknown>;
 
 function isArrayType(type: string): type is ArrayType {
   return Object.hasOwn(ARRAY_TYPES, type);
@@ -121,15 +121,16 @@ export function takeApart(contents: PreparedContents): Parts {
 
 /** Reverses {@link takeApart}; all parts must be there. */
 export function putTogether({ values, arrays }: Parts): PreparedContents {
-  const fill = (layout: Layout, path: string): Branch =>
-    Object.fromEntries(
-      Object.entries(layout).map(([name, part]) => {
-        const whole = path + name;
-        return [
-          name,
-          typeof part === "string" ? (values[whole] ?? arrays.get(whole)) : fill(part, `${whole}.`),
-        ];
-      }),
-    );
-  return fill(CONTENTS, "") as unknown as PreparedContents;
+  const contents: Branch = {};
+  for (const path of LAYOUT.keys()) {
+    const names = path.split(".");
+    const last = names.pop()!;
+    let branch = contents;
+    for (const name of names) {
+      branch[name] ??= {};
+      branch = branch[name] as Branch;
+    }
+    branch[last] = values[path] ?? arrays.get(path);
+  }
+  return contents as unknown as PreparedContents;
 }
