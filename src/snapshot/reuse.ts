@@ -10,7 +10,7 @@ import type { TableName } from "../model/schema.ts";
 import { indexStore, type SearchIndex } from "../search/search.ts";
 import { isSame } from "../store/bytes.ts";
 import type { Store } from "../store/generation.ts";
-import type { Previous } from "./loaded.ts";
+import type { IdMap } from "../store/ids.ts";
 import type { Stage } from "./stage.ts";
 
 type StorePart = Exclude<keyof Store, "id" | "contents" | "platformStats">;
@@ -63,13 +63,14 @@ export function filesToOpen(unchanged: ReadonlySet<RowFile>): RowFile[] {
   return ROW_FILES.filter((file) => !isReused(unchanged, ROWS_OF[tableOf(file)]));
 }
 
+/** What is needed of the served generation. */
+interface Served {
+  readonly store: Store;
+  readonly kept: { readonly worlds?: { readonly hidden: IdMap } };
+}
+
 /** Notes the parts of a file that was read which equal the served ones, and takes the served table in place of an equal one. */
-export function reuseEqual(
-  stage: Stage,
-  file: RowFile,
-  { store, kept }: Previous,
-  reused: Set<Origin>,
-): void {
+export function reuseEqual(stage: Stage, file: RowFile, { store, kept }: Served, reused: Set<Origin>): void {
   const table = tableOf(file);
   const { packed, hiddenIds } = stage[table];
   if (packed === undefined || table === "world-stats") return;
@@ -83,7 +84,7 @@ export function reuseEqual(
   if (isSame(packed.table.ids.words, store.worlds.ids.words)) reused.add("worldIds");
 }
 
-export function reusedStore({ store }: Previous, reused: Reused): Partial<Store> {
+export function reusedStore({ store }: Served, reused: Reused): Partial<Store> {
   const parts = Object.entries(store) as [StorePart, unknown][];
   return Object.fromEntries(parts.filter(([part]) => isReused(reused, part)));
 }
