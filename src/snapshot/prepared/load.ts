@@ -29,12 +29,6 @@ import {
 import { ARRAY_TYPES, type PreparedContents, putTogether, type StoredArray } from "./layout.ts";
 import { foldingOf } from "./letters.ts";
 
-/** A prepared file that was read, and its contents: the store alone if it was not read again. */
-interface ReadPrepared extends Partial<Pick<PreparedContents, "index" | "hiddenWorlds">> {
-  readonly kept: KeptPrepared;
-  readonly store: Store;
-}
-
 /** Gives a store the generation name of the manifest, as for rows. */
 function rename(store: Store, { generation }: Manifest): Store {
   if (generation === store.id) return store;
@@ -120,7 +114,7 @@ async function readPrepared(
   fingerprint: string,
   hashes: boolean,
   { maxBytes = MAX_SNAPSHOT_BYTES, signal, onProgress }: LoadOptions,
-): Promise<ReadPrepared> {
+) {
   const { size } = await handle.stat();
   if (size > maxBytes) throw new PlaceError(TOO_LARGE);
   const stored = await readHead(handle, size);
@@ -143,7 +137,7 @@ async function readPrepared(
   checkFolding(contents);
 
   const { store, index, hiddenWorlds } = contents;
-  const kept = {
+  const kept: KeptPrepared = {
     fingerprint,
     bytes,
     sha256: hash?.digest("hex"),
@@ -161,8 +155,8 @@ async function readPrepared(
 export async function loadPrepared(input: LoadInput): Promise<LoadedFiles | undefined> {
   const { prepared, unchangedPrepared, fingerprints, manifest, began, problems, options } = input;
   const fingerprint = fingerprints.get(PREPARED)!;
-  const read: ReadPrepared | undefined = unchangedPrepared
-    ? { kept: unchangedPrepared, store: options.previous!.store }
+  const read = unchangedPrepared
+    ? { kept: unchangedPrepared, store: options.previous!.store, index: undefined, hiddenWorlds: undefined }
     : await readPrepared(prepared!, fingerprint, manifest !== undefined, options).catch(
         (error: unknown) => void addFault(PREPARED, error, problems),
       );
