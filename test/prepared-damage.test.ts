@@ -11,7 +11,7 @@ import { loadSnapshot } from "../src/snapshot/load.ts";
 import { decodeHead, decodePrefix, PREFIX_BYTES } from "../src/snapshot/prepared/head.ts";
 import { PREPARED_VERSION } from "../src/snapshot/prepared/layout.ts";
 import { lettersOf } from "../src/snapshot/prepared/letters.ts";
-import { BadFileError } from "../src/snapshot/read.ts";
+import { PlaceError } from "../src/util/user-error.ts";
 import { listed, temporaryFolder, user, writeSnapshot } from "./support/folders.ts";
 import { mustLoad, problemsOf } from "./support/loaded.ts";
 import { part } from "./support/long.ts";
@@ -38,7 +38,7 @@ describe("damage", () => {
     decode(head);
     for (let at = 0; at < head.length; at++) {
       head[at]! ^= 1 << (at % 8);
-      assert.throws(() => decode(head), BadFileError, `byte ${at}`);
+      assert.throws(() => decode(head), PlaceError, `byte ${at}`);
       head[at]! ^= 1 << (at % 8);
     }
   });

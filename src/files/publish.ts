@@ -30,18 +30,17 @@ export function versionsOf(dir: string): string {
   return `${resolve(dir)}.versions`;
 }
 
-/** Names of complete versions, oldest first, or of those that are being made. */
-async function namesIn(versions: string, isPartial: boolean): Promise<string[]> {
-  const names = await readdir(versions);
-  return names.filter((name) => OURS.test(name) && name.endsWith(PARTIAL) === isPartial).sort();
+/** The folders of complete versions, oldest first, or of those that are being made. */
+async function foldersIn(versions: string, isPartial: boolean): Promise<string[]> {
+  const names = (await readdir(versions)).filter((name) => OURS.test(name));
+  const some = names.filter((name) => name.endsWith(PARTIAL) === isPartial).sort();
+  return some.map((name) => join(versions, name));
 }
 
 /** Removes versions that killed processes began. @throws errors of the file system */
 async function removeLeftovers(versions: string): Promise<void> {
-  for (const name of await namesIn(versions, true)) {
-    const folder = join(versions, name);
+  for (const folder of await foldersIn(versions, true))
     if (isStale(folder, STALE_MS)) await rm(folder, { recursive: true, force: true });
-  }
 }
 
 interface Keeping {
@@ -52,16 +51,15 @@ interface Keeping {
 
 /** Removes all versions but the current one and `keep` others with other data, of which the previous one counts as the newest. */
 async function prune(
-  versions: string,
   current: string,
   previous: string | undefined,
   { keep, isSame }: Keeping,
 ): Promise<void> {
-  const others = (await namesIn(versions, false)).filter((name) => name !== current).reverse();
+  const folders = await foldersIn(dirname(current), false);
+  const others = folders.filter((folder) => folder !== current).reverse();
   others.sort((a, b) => Number(b === previous) - Number(a === previous));
   let kept = 0;
-  for (const name of others) {
-    const folder = join(versions, name);
+  for (const folder of others) {
     if (kept < keep && !(await isSame?.(folder))) kept++;
     else await rm(folder, { recursive: true, force: true });
   }
@@ -72,31 +70,27 @@ export class OccupiedError extends PlaceError {
   override name = "OccupiedError";
 }
 
-/** Name of the version that the link leads to; undefined where there is no link. @throws {OccupiedError} */
-async function readCurrent(dir: string): Promise<string | undefined> {
+/** The folder of the published version, if any. @throws {OccupiedError} when the place holds something else; errors of the file system */
+export async function currentVersion(dir: string): Promise<string | undefined> {
+  const place = resolve(dir);
   let target: string;
   try {
-    target = await readlink(dir);
+    target = await readlink(place);
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
     // Not a link. One may replace an empty folder, since nothing is lost.
     if (codeOf(error) !== "EINVAL") throw error;
-    if (!(await lstat(dir)).isDirectory())
+    if (!(await lstat(place)).isDirectory())
       throw new OccupiedError("is a file; it must be free for a symbolic link");
-    if ((await readdir(dir)).length === 0) return undefined;
+    if ((await readdir(place)).length === 0) return undefined;
     throw new OccupiedError(
       "is a folder that this command did not make; it must be free for a symbolic link",
     );
   }
   const name = basename(target);
-  if (resolve(dirname(dir), target) === join(versionsOf(dir), name) && OURS.test(name)) return name;
+  const folder = join(versionsOf(place), name);
+  if (resolve(dirname(place), target) === folder && OURS.test(name)) return folder;
   throw new OccupiedError(`is a symbolic link that this command did not make: it leads to ${target}`);
-}
-
-/** The folder of the published version, if any. @throws {OccupiedError} when the place holds something else; errors of the file system */
-export async function currentVersion(dir: string): Promise<string | undefined> {
-  const name = await readCurrent(resolve(dir));
-  return name === undefined ? undefined : join(versionsOf(dir), name);
 }
 
 async function switchLink(place: string, folder: string): Promise<void> {
@@ -150,15 +144,14 @@ export async function publishVersion<Result>(
     await syncToDisk(partial);
     return await withLock(join(versions, "publish"), async () => {
       // Another process may have published meanwhile.
-      const previous = await readCurrent(place);
-      const name = newName();
-      const folder = join(versions, name);
+      const previous = await currentVersion(place);
+      const folder = join(versions, newName());
       await rename(partial, folder);
       await switchLink(place, folder).catch(async (error: unknown) => {
         await rm(folder, { recursive: true, force: true });
         throw error;
       });
-      await prune(versions, name, previous, keeping);
+      await prune(folder, previous, keeping);
       return { folder, result };
     });
   } finally {

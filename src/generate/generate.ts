@@ -13,7 +13,7 @@ import { OccupiedError } from "../files/publish.ts";
 import { ROW_FILES } from "../model/model.ts";
 import { formatTime } from "../model/time.ts";
 import type { Values } from "../settings/settings.ts";
-import { MANIFEST } from "../snapshot/files.ts";
+import { formsOf, isRowFile, MANIFEST } from "../snapshot/files.ts";
 import { manifestText, readManifestOf } from "../snapshot/manifest.ts";
 import { createRows, LAST_MOMENT } from "./rows.ts";
 
@@ -39,7 +39,7 @@ async function hashOf(path: string, unzip = false): Promise<string> {
 
 /** Whether the manifest's generation is derived from the folder's rows in the way that only this command uses. */
 async function isGenerated(folder: string, names: readonly string[]): Promise<boolean> {
-  const rows = ROW_FILES.flatMap((file) => names.filter((name) => name === file || name === `${file}.gz`));
+  const rows = ROW_FILES.flatMap(formsOf).filter((name) => names.includes(name));
   if (rows.length !== ROW_FILES.length) return false;
   try {
     const hashes: string[] = [];
@@ -66,8 +66,7 @@ async function replaceable(folder: string, force: boolean): Promise<readonly str
   const names = (await readdir(folder)).filter((name) => name !== STAGING);
   if (names.length === 0) return names;
   if (!force) throw new OccupiedError("is not empty; --force replaces a snapshot that this command made");
-  const known: readonly string[] = [MANIFEST, ...ROW_FILES, ...ROW_FILES.map((file) => `${file}.gz`)];
-  const foreign = names.find((name) => !known.includes(name));
+  const foreign = names.find((name) => name !== MANIFEST && !isRowFile(name));
   if (foreign !== undefined) throw new OccupiedError(`holds ${foreign}, which this command did not make`);
   if ((await isInterrupted(folder, names)) || (await isGenerated(folder, names))) return names;
   throw new OccupiedError("holds rows that this command did not make, or that were changed since");

@@ -97,11 +97,6 @@ export function foldWorldsOf({ worlds }: Store): WorldTexts {
   return foldWorlds(...readersOf(worlds));
 }
 
-/** The places of worlds in the ranking of all times. */
-export function rankedPlaces({ popular }: Store): Uint32Array {
-  return placesOf(popular.all, sharedUint32(popular.all.length));
-}
-
 /**
  * Indexes a store for both searches. @param made parts that exist already
  * @param previous the index of the served store; a part of it is taken if it was made from equal texts
@@ -114,7 +109,7 @@ export function indexStore(
   return {
     users: made.users ?? indexUsersOf(store, previous?.users),
     worlds: made.worlds ?? indexWorlds(...readersOf(store.worlds), { previous: previous?.worlds }),
-    places: made.places ?? rankedPlaces(store),
+    places: made.places ?? placesOf(store.popular.all, sharedUint32(store.popular.all.length)),
   };
 }
 

@@ -15,7 +15,8 @@ import {
   type Settings,
   settingsOf,
 } from "../settings/settings.ts";
-import { GIVEN_NAMES, type GivenRows } from "../snapshot/given-rows.ts";
+import type { GivenRows } from "../snapshot/given-rows.ts";
+import { ROWS_OF } from "../snapshot/reuse.ts";
 import { problemWithNames } from "../util/distance.ts";
 import { isObject } from "../util/json.ts";
 
@@ -62,7 +63,7 @@ export function checkRows(rows: unknown, who: string): asserts rows is GivenRows
   if (rows instanceof Promise)
     throw new TypeError(`${who} must be an object with tables, is a promise: await it`);
   if (Symbol.iterator in rows) throw new TypeError(`${who} must be an object with tables, is an iterable`);
-  const unknown = problemWithNames(rows, Object.values(GIVEN_NAMES), "table");
+  const unknown = problemWithNames(rows, Object.values(ROWS_OF), "table");
   if (unknown !== undefined) throw new TypeError(`${who}: ${unknown}`);
   for (const [name, table] of Object.entries(rows)) {
     const isList =

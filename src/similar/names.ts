@@ -23,7 +23,8 @@ const AT_ONCE = 64;
 
 /** Distinct names by number, in order of the first document of each. */
 export interface SimilarNames {
-  readonly candidates: Candidates;
+  /** Numbers of at most {@link MOST_CANDIDATES} names: most n-grams in common first, then the lower number first. */
+  readonly candidates: (query: string) => readonly number[];
   readonly count: number;
   /** The documents of each name. */
   readonly documents: RowLists;
@@ -36,7 +37,7 @@ export function* indexSimilarNames(
   documents: number,
   nameOf: (document: number) => string,
 ): Work<SimilarNames> {
-  const candidates = new Candidates();
+  const index = new Index({ encode: (grams) => grams.split(SEPARATOR), tokenize: "strict", resolution: 1 });
   const numbers = new Map<string, number>();
   const numberOf = new Uint32Array(documents).fill(NO_GROUP);
   for (let document = 0; document < documents; document++) {
@@ -46,13 +47,14 @@ export function* indexSimilarNames(
       const number = known ?? numbers.size;
       if (known === undefined) {
         numbers.set(name, number);
-        candidates.add(number, name);
+        index.add(number, gramsOf(name).join(SEPARATOR));
       }
       numberOf[document] = number;
     }
     if (document % AT_ONCE === AT_ONCE - 1) yield;
   }
   const count = numbers.size;
+  const candidates = (query: string) => postingsOf(index, chooseGrams(index, query), MOST_CANDIDATES);
   return { candidates, count, nameOf, documents: groupRows(numberOf, count) };
 }
 
@@ -67,42 +69,25 @@ const MOST_POSTINGS_OF_TWO = 4 * MOST_POSTINGS;
 /** Separates the n-grams of a text for FlexSearch. */
 const SEPARATOR = "\u0001";
 
-class Candidates {
-  readonly #index = new Index({
-    encode: (grams: string) => grams.split(SEPARATOR),
-    tokenize: "strict",
-    resolution: 1,
-  });
-
-  /** @param number different for each name */
-  add(number: number, name: string): void {
-    this.#index.add(number, gramsOf(name).join(SEPARATOR));
+/** The n-grams of a query that count. */
+function chooseGrams(index: Index, query: string): string[] {
+  const lists = [...new Set(gramsOf(query))]
+    .map((gram) => ({ gram, postings: postingsOf(index, [gram]).length }))
+    .filter(({ postings }) => postings > 0)
+    .sort((a, b) => a.postings - b.postings);
+  const chosen: string[] = [];
+  let postings = 0;
+  for (const list of lists) {
+    postings += list.postings;
+    if (postings > (chosen.length < 2 ? MOST_POSTINGS_OF_TWO : MOST_POSTINGS)) break;
+    chosen.push(list.gram);
   }
+  return chosen.length > 0 ? chosen : lists.slice(0, 1).map(({ gram }) => gram);
+}
 
-  /** Numbers of at most {@link MOST_CANDIDATES} names: most n-grams in common first, then the lower number first. */
-  find(query: string): readonly number[] {
-    return this.#search(this.#choose(query).join(SEPARATOR), MOST_CANDIDATES);
-  }
-
-  #choose(query: string): string[] {
-    const lists = [...new Set(gramsOf(query))]
-      .map((gram) => ({ gram, postings: this.#search(gram, Number.MAX_SAFE_INTEGER).length }))
-      .filter(({ postings }) => postings > 0)
-      .sort((a, b) => a.postings - b.postings);
-    const chosen: string[] = [];
-    let postings = 0;
-    for (const list of lists) {
-      postings += list.postings;
-      if (postings > (chosen.length < 2 ? MOST_POSTINGS_OF_TWO : MOST_POSTINGS)) break;
-      chosen.push(list.gram);
-    }
-    return chosen.length > 0 ? chosen : lists.slice(0, 1).map(({ gram }) => gram);
-  }
-
-  /** For one n-gram the result is its posting list, cut to the limit. */
-  #search(grams: string, limit: number): readonly number[] {
-    return this.#index.search(grams, { suggest: true, limit }) as number[];
-  }
+/** The names with some of the n-grams; of a single one its posting list, cut to the limit. */
+function postingsOf(index: Index, grams: readonly string[], limit = Number.MAX_SAFE_INTEGER) {
+  return index.search(grams.join(SEPARATOR), { suggest: true, limit }) as number[];
 }
 
 /** From CJK radicals on: kana, ideographs, full-width forms, emoji. */

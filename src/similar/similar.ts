@@ -104,7 +104,7 @@ function* findSimilar(
   const ranks = new Map<number, number>();
   for (const document of found) {
     const name = names.nameOf(document);
-    if (name.includes(term)) ranks.set(document, rankOf(document, 0, classOf(name, term, terms)));
+    if (name.includes(term)) ranks.set(document, rankOf(0, classOf(name, term, terms)) + document);
   }
   yield;
   const most = mostEdits(codePointsOf(term).length);
@@ -117,9 +117,10 @@ function* findSimilar(
 
 interface NearName {
   readonly number: number;
-  readonly distance: number;
+  /** The distance of the name as a whole. */
   readonly whole: number;
-  readonly rankClass: number;
+  /** See {@link rankOf}. */
+  readonly rank: number;
 }
 
 /** Candidates within a distance, sorted by their distance as a whole. */
@@ -131,7 +132,7 @@ function* findNear(
 ): Work<NearName[]> {
   const near: NearName[] = [];
   const query = codePointsOf(term);
-  const candidates = names.candidates.find(term);
+  const candidates = names.candidates(term);
   for (let at = 0; at < candidates.length; at++) {
     if (at % AT_ONCE === 0) yield;
     const number = candidates[at]!;
@@ -139,12 +140,8 @@ function* findNear(
     const points = codePointsOf(name);
     const distance = substringDistance(query, points, most);
     if (distance > most) continue;
-    near.push({
-      number,
-      distance,
-      whole: wholeDistance(query, points),
-      rankClass: classOf(name, term, terms),
-    });
+    const rank = rankOf(distance, classOf(name, term, terms));
+    near.push({ number, whole: wholeDistance(query, points), rank });
   }
   return near.sort((a, b) => a.whole - b.whole);
 }
@@ -153,12 +150,12 @@ function* findNear(
 function addRanks(names: SimilarNames, near: readonly NearName[], ranks: Map<number, number>): void {
   let rows = 0;
   let lastOfFirst = 0;
-  for (const { number, distance, whole, rankClass } of near) {
+  for (const { number, whole, rank: rankOfName } of near) {
     const isFirst = rows < FIRST_ROWS || whole === near[0]!.whole;
     // More documents of one name cannot be among the results.
     const documents = rowsOf(names.documents, number).subarray(0, MOST_SIMILAR);
     for (const document of documents) {
-      const rank = rankOf(document, distance, rankClass);
+      const rank = rankOfName + document;
       if (isFirst) lastOfFirst = Math.max(lastOfFirst, rank);
       if (isFirst || rank >= lastOfFirst) ranks.set(document, rank);
     }
@@ -168,9 +165,9 @@ function addRanks(names: SimilarNames, near: readonly NearName[], ranks: Map<num
 
 const CLASSES = 4;
 
-/** Distance, class and document in one number: the lower the better. */
-function rankOf(document: number, distance: number, rankClass: number): number {
-  return (distance * CLASSES + rankClass) * 2 ** 32 + document;
+/** Distance and class in one number, with room for the document, which is added: the lower the better. */
+function rankOf(distance: number, rankClass: number): number {
+  return (distance * CLASSES + rankClass) * 2 ** 32;
 }
 
 export interface SimilarTask {

@@ -8,7 +8,7 @@ import { LimitError } from "../store/limits.ts";
 import { isObject } from "../util/json.ts";
 import type { FileReport, Loaded, LoadOptions, Refused } from "./loaded.ts";
 import { Problems, showValue } from "./problems.ts";
-import { type Origin, reuseEqual } from "./reuse.ts";
+import { type Origin, ROWS_OF, reuseEqual } from "./reuse.ts";
 import { finish, stageParsed } from "./row-files.ts";
 import { type Row, RowChecker } from "./rows.ts";
 import { createStage } from "./stage.ts";
@@ -29,13 +29,6 @@ export interface GivenRows {
   readonly worldStats?: GivenTable<GivenWorldStats>;
   readonly instances?: GivenTable<GivenInstance>;
 }
-
-export const GIVEN_NAMES: Readonly<Record<TableName, keyof GivenRows>> = {
-  users: "users",
-  worlds: "worlds",
-  "world-stats": "worldStats",
-  instances: "instances",
-};
 
 /** Rows between two turns of the event loop: some milliseconds. */
 const AT_ONCE = 1000;
@@ -85,7 +78,7 @@ export async function loadGivenRows(rows: GivenRows, options: LoadOptions = {}):
   const hash = createHash("sha256");
   const reused = new Set<Origin>();
   for (const table of TABLES) {
-    const name = GIVEN_NAMES[table];
+    const name = ROWS_OF[table];
     const staged = stage[table];
     const file: RowFile = `${table}.ndjson`;
     const check = new RowChecker(name, problems, "index");
@@ -94,7 +87,7 @@ export async function loadGivenRows(rows: GivenRows, options: LoadOptions = {}):
     const take = (value: unknown, index: number): void => {
       check.line = index;
       if (!isObject(value)) {
-        check.reportRow(`must be an object, is ${showValue(value)}`);
+        check.report(`must be an object, is ${showValue(value)}`);
         return;
       }
       const row = rowOf(value, FIELDS[table]);

@@ -7,10 +7,11 @@ import type { Store } from "../store/generation.ts";
 import type { IdMap } from "../store/ids.ts";
 import { LimitError } from "../store/limits.ts";
 import { systemErrorText } from "../util/system-error.ts";
+import { PlaceError } from "../util/user-error.ts";
 import type { FileFingerprints, StoredFile } from "./files.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Problems } from "./problems.ts";
-import { BadFileError, type ReadFile } from "./read.ts";
+import type { ReadFile } from "./read.ts";
 import type { Reused } from "./reuse.ts";
 import type { Dangling, Hidden, StageLimits } from "./stage.ts";
 
@@ -138,6 +139,6 @@ export function refusedFor(problem: string, more?: Pick<Refused, "died" | "chang
 /** Adds an error that ended the reading of a file to its problems. @throws other errors; one of the file system names the file */
 export function addFault(file: string, error: unknown, problems: Problems): void {
   if (systemErrorText(error) !== undefined) throw Object.assign(error as Error, { path: file });
-  if (!(error instanceof BadFileError || error instanceof LimitError)) throw error;
+  if (!(error instanceof PlaceError || error instanceof LimitError)) throw error;
   problems.file(file, error.message);
 }

@@ -8,15 +8,17 @@ import { parseTime } from "../model/time.ts";
 import { isCount, isObject, notJson, parsedJson } from "../util/json.ts";
 import { isRowFile, MANIFEST, PREPARED } from "./files.ts";
 import { type Problems, showValue } from "./problems.ts";
-import type { Stored } from "./read.ts";
 
 const FORMAT = "orrery-snapshot/1";
 const MAX_BYTES = 1_048_576;
 const GENERATION = /^[A-Za-z0-9._-]{1,64}$/;
 
+/** What a manifest states of a file, and a load finds out. */
 export interface Listed {
+  /** Lines that are not blank. */
   readonly rows: number;
   readonly bytes: number;
+  /** Hex hash of these bytes. */
   readonly sha256: string;
 }
 
@@ -83,7 +85,7 @@ export function manifestText(fields: object): string {
 /** Compares the listed files with the files that were read. Rows of a prepared file are not counted. */
 export function compareWithManifest(
   manifest: Manifest,
-  read: ReadonlyMap<string, Stored & { rows?: number }>,
+  read: ReadonlyMap<string, Omit<Listed, "rows"> & { rows?: number }>,
   problems: Problems,
 ): void {
   const bad = (what: string): void => problems.file(MANIFEST, `files: ${what}`);

@@ -5,32 +5,21 @@ import type { FileHandle } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { codeOf } from "../util/system-error.ts";
+import { PlaceError } from "../util/user-error.ts";
 import type { StoredFile } from "./files.ts";
 import { LineCutter, type LineSink } from "./lines.ts";
+import type { Listed } from "./manifest.ts";
 import { notGzip, otherKind, otherKindInGzip } from "./other-kinds.ts";
 
 const CHUNK_BYTES = 1_048_576;
 
-export interface Stored {
-  readonly bytes: number;
-  /** Hex hash of these bytes. */
-  readonly sha256: string;
-}
-
-export interface ReadFile extends Stored {
+export interface ReadFile extends Listed {
   readonly unpackedBytes: number;
-  /** Lines that are not blank. */
-  readonly rows: number;
 }
 
 /** Uncompressed text that a load may still read, shared by its files. */
 export interface Budget {
   bytesLeft: number;
-}
-
-/** The contents cannot be used; the message names no file. */
-export class BadFileError extends Error {
-  override name = "BadFileError";
 }
 
 /** Yields the results of `read` until it gives undefined; reads the next one while the caller works on the last. */
@@ -75,9 +64,9 @@ export function trySpend(budget: Budget, bytes: number): boolean {
   return budget.bytesLeft >= 0;
 }
 
-/** Takes bytes from a budget. @throws {BadFileError} when it is exceeded */
+/** Takes bytes from a budget. @throws {PlaceError} when it is exceeded */
 export function spend(budget: Budget, bytes: number): void {
-  if (!trySpend(budget, bytes)) throw new BadFileError(TOO_LARGE);
+  if (!trySpend(budget, bytes)) throw new PlaceError(TOO_LARGE);
 }
 
 const DAMAGED = "the gzip data is damaged or truncated";
@@ -90,28 +79,28 @@ async function cutGzip(handle: FileHandle, take: (chunk: Buffer) => void, cut: (
     for await (const chunk of chunksOf(handle)) {
       take(chunk);
       const wrong = given === 0 && chunk.length > 1 ? notGzip(chunk) : undefined;
-      if (wrong !== undefined) throw new BadFileError(wrong);
+      if (wrong !== undefined) throw new PlaceError(wrong);
       given += chunk.length;
       // The stream may keep the chunk after its buffer is used again.
       yield Buffer.from(chunk);
     }
-    if (given === 0) throw new BadFileError(DAMAGED);
+    if (given === 0) throw new PlaceError(DAMAGED);
   };
   const unpacked = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
     for await (const chunk of chunks) cut(chunk);
   };
   await pipeline(stored, unzip, unpacked).catch((error: unknown) => {
     const code = String(codeOf(error));
-    if (code.startsWith("Z_")) throw new BadFileError(DAMAGED);
+    if (code.startsWith("Z_")) throw new PlaceError(DAMAGED);
     // The unpacker ended before the file did.
     if (code !== "ABORT_ERR") throw error;
   });
-  if (unzip.bytesWritten !== given) throw new BadFileError("there are bytes after the end of the gzip data");
+  if (unzip.bytesWritten !== given) throw new PlaceError("there are bytes after the end of the gzip data");
 }
 
 /**
  * Reads a whole file into a sink. @param onBytes receives the number of stored bytes in each chunk
- * @throws {BadFileError} when the contents cannot be used; any error of the file system
+ * @throws {PlaceError} when the contents cannot be used; any error of the file system
  */
 export async function readFileLines(
   file: StoredFile,
@@ -131,7 +120,7 @@ export async function readFileLines(
   const cut = (chunk: Buffer): void => {
     const kindOf = file.isGzip ? otherKindInGzip : otherKind;
     const other = budget.bytesLeft === bytesLeft ? kindOf(chunk) : undefined;
-    if (other !== undefined) throw new BadFileError(other);
+    if (other !== undefined) throw new PlaceError(other);
     spend(budget, chunk.length);
     cutter.push(chunk);
   };

@@ -6,6 +6,7 @@
  */
 
 import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";
+import type { TableName } from "../model/schema.ts";
 import { indexStore, type SearchIndex } from "../search/search.ts";
 import { isSame } from "../store/bytes.ts";
 import type { Store } from "../store/generation.ts";
@@ -38,16 +39,13 @@ const MADE_FROM: Readonly<Record<Part, readonly Origin[]>> = {
   "index.places": ["popular"],
 };
 
-const ROWS_OF: Readonly<Record<RowFile, StorePart>> = {
-  "users.ndjson": "users",
-  "worlds.ndjson": "worlds",
-  "world-stats.ndjson": "worldStats",
-  "instances.ndjson": "instances",
-};
-
-const STORE_PARTS = Object.keys(MADE_FROM).filter(
-  (part): part is StorePart => part !== "worldIds" && !part.startsWith("index."),
-);
+/** What the rows of a table are called, in a store and where a program gives them. */
+export const ROWS_OF = {
+  users: "users",
+  worlds: "worlds",
+  "world-stats": "worldStats",
+  instances: "instances",
+} as const satisfies Readonly<Record<TableName, StorePart>>;
 
 function isReused(reused: Reused, origin: Origin): boolean {
   if (reused.has(origin)) return true;
@@ -57,43 +55,38 @@ function isReused(reused: Reused, origin: Origin): boolean {
 
 /** Whether the rows of an unchanged file are reused: all else that they are made from must be, too. */
 export function areRowsReused(reused: Reused, file: RowFile): boolean {
-  return isReused(new Set(reused).add(file), ROWS_OF[file]);
+  return isReused(new Set(reused).add(file), ROWS_OF[tableOf(file)]);
 }
 
 /** The files that a load may have to read: changed files, and files with rows that depend on a changed one. */
 export function filesToOpen(unchanged: ReadonlySet<RowFile>): RowFile[] {
-  return ROW_FILES.filter((file) => !isReused(unchanged, ROWS_OF[file]));
+  return ROW_FILES.filter((file) => !isReused(unchanged, ROWS_OF[tableOf(file)]));
 }
 
-interface ServedTables {
+/** What is needed of the served generation. */
+interface Served {
   readonly store: Store;
   readonly kept: { readonly worlds?: { readonly hidden: IdMap } };
 }
 
 /** Notes the parts of a file that was read which equal the served ones, and takes the served table in place of an equal one. */
-export function reuseEqual(
-  stage: Stage,
-  file: RowFile,
-  { store, kept }: ServedTables,
-  reused: Set<Origin>,
-): void {
+export function reuseEqual(stage: Stage, file: RowFile, { store, kept }: Served, reused: Set<Origin>): void {
   const table = tableOf(file);
-  const { packed, referred } = stage[table];
+  const { packed, hiddenIds } = stage[table];
   if (packed === undefined || table === "world-stats") return;
   if (packed.table.bytes.equals(store[table].bytes)) {
     stage[table].packed = { ...packed, table: store[table] };
     reused.add(table);
   }
   if (table !== "worlds") return;
-  const { ids, hidden } = referred!;
   const hiddenBefore = kept.worlds?.hidden.words;
-  if (hiddenBefore === undefined || !isSame(hidden.words, hiddenBefore)) return;
-  if (isSame(ids.words, store.worlds.ids.words)) reused.add("worldIds");
+  if (hiddenBefore === undefined || !isSame(hiddenIds!.words, hiddenBefore)) return;
+  if (isSame(packed.table.ids.words, store.worlds.ids.words)) reused.add("worldIds");
 }
 
-export function reusedStore({ store }: Pick<ServedTables, "store">, reused: Reused): Partial<Store> {
-  const parts = STORE_PARTS.filter((part) => isReused(reused, part));
-  return Object.fromEntries(parts.map((part) => [part, store[part]]));
+export function reusedStore({ store }: Served, reused: Reused): Partial<Store> {
+  const parts = Object.entries(store) as [StorePart, unknown][];
+  return Object.fromEntries(parts.filter(([part]) => isReused(reused, part)));
 }
 
 /** Indexes a loaded store for both searches. @param previous the index of the served store, whose reused parts are taken */

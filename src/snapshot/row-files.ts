@@ -34,21 +34,18 @@ export function stageParsed(table: TableName, staged: Staged, check: RowChecker)
   };
 }
 
-/** Sound rows, from which a store is made. */
+/** The rows so far; if they are sound, a store is made from them in the end. */
 interface Arrived extends Pick<LoadInput, "options" | "manifest" | "began"> {
   readonly stage: Stage;
   /** The files that were read or reused, in order. */
-  readonly files: readonly KeptFile[];
-  readonly reused: ReadonlySet<Origin>;
-  readonly packMs: number;
+  readonly files: KeptFile[];
+  readonly reused: Set<Origin>;
+  packMs: number;
 }
 
 interface Reading extends LoadInput, Arrived {
   readonly budget: Budget;
   readonly onBytes: (bytes: number) => void;
-  readonly files: KeptFile[];
-  readonly reused: Set<Origin>;
-  packMs: number;
 }
 
 async function readRows(file: StoredFile, { stage, problems, budget, onBytes }: Reading): Promise<ReadFile> {

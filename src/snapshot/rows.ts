@@ -69,17 +69,13 @@ export class RowChecker {
     this.line = line;
     const row = parsedJson(text);
     if (isObject(row)) return row;
-    if (row !== undefined) this.reportRow("must be a JSON object");
-    else this.reportRow(isRowWithComma(text) ? "ends with a comma" : notJson(text, true));
+    if (row !== undefined) this.report("must be a JSON object");
+    else this.report(isRowWithComma(text) ? "ends with a comma" : notJson(text, true));
     return undefined;
   }
 
-  reportRow(what: string): void {
+  report(what: string): void {
     this.#problems.file(this.place, what);
-  }
-
-  report(field: string, what: string): void {
-    this.#problems.file(this.place, `${field}: ${what}`);
   }
 
   /** Reads the field of number `at` into a row. @returns as {@link readValue}; a wrong value is reported */
@@ -88,7 +84,7 @@ export class RowChecker {
     const value = absent === undefined ? given : (given ?? absent);
     if (shows !== undefined) row.shown[at] = value === shows.only ? 1 : 0;
     const served = readValue(type, value, row, at);
-    if (served === undefined) this.report(name, whyWrong(type, value));
+    if (served === undefined) this.report(`${name}: ${whyWrong(type, value)}`);
     return served;
   }
 }

@@ -23,12 +23,6 @@ const MOST_DANGLING = 20;
 
 export type Hidden = Record<string, number>;
 
-/** Resolves references to a table. */
-export interface Referred {
-  readonly ids: IdMap;
-  readonly hidden: IdMap;
-}
-
 /** Limits of a stage; see `limits.ts`. */
 export interface StageLimits {
   readonly rows: number;
@@ -55,8 +49,8 @@ export class Staged implements ArrivedRows {
   readonly dangling: Dangling = { count: 0, examples: [] };
   /** The table, once all its rows have arrived and were good; world statistics are packed with the store. */
   packed: Packed | undefined;
-  /** Resolves references of other files. Undefined as long as `packed` is. */
-  referred: Referred | undefined;
+  /** The ids of its hidden rows, if other tables refer to it. Undefined as long as `packed` is. */
+  hiddenIds: IdMap | undefined;
   readonly #table: TableName;
   readonly #isListed: boolean;
   /** Columns of {@link numbers}, and their fields. */
@@ -98,10 +92,8 @@ export class Staged implements ArrivedRows {
     const before = this.ids.add(id, 0);
     if (before >= 0) {
       const [key] = FIELDS[this.#table];
-      check.report(
-        key!.name,
-        `is a duplicate of ${check.placeOf(this.lines.values[before]!)}: ${formatUuid(id, 0)}`,
-      );
+      const place = check.placeOf(this.lines.values[before]!);
+      check.report(`${key!.name}: is a duplicate of ${place}: ${formatUuid(id, 0)}`);
       return false;
     }
     this.lines.push(check.line);
@@ -120,8 +112,7 @@ export class Staged implements ArrivedRows {
   pack(): void {
     if (!this.#isListed) return;
     this.packed = packRows(this);
-    if (!REFERRED.has(this.#table)) return;
-    this.referred = { ids: this.packed.table.ids, hidden: createIdMap(this.#hiddenIds()) };
+    if (REFERRED.has(this.#table)) this.hiddenIds = createIdMap(this.#hiddenWords());
   }
 
   /** Resolves a row's reference, and counts a dangling one. @returns as {@link findReferred} */
@@ -130,8 +121,8 @@ export class Staged implements ArrivedRows {
     if (at < 0) return NOWHERE;
     const id = ids[at]!;
     if (this.#needed === undefined) for (let word = 0; word < 4; word++) this.references.push(id[word]!);
-    const row = findReferred(this.#target!.referred, id, 0);
-    if (row === NOWHERE) dangle(this.dangling, check, FIELDS[this.#table][at]!.name, id);
+    const row = findReferred(this.#target!, id, 0);
+    if (row === NOWHERE) dangle(this.dangling, check.place, FIELDS[this.#table][at]!.name, id);
     return row;
   }
 
@@ -141,7 +132,7 @@ export class Staged implements ArrivedRows {
     return referred === HIDDEN ? `${this.#needed} is hidden` : `${this.#needed} is not in the snapshot`;
   }
 
-  #hiddenIds(): Uint32Array {
+  #hiddenWords(): Uint32Array {
     const { ids, visible } = this;
     const hidden = sharedUint32((ids.length - visible.length) * 4);
     for (let arrival = 0, next = 0; (arrival - next) * 4 < hidden.length; arrival++) {
@@ -162,13 +153,7 @@ export function createStage(limits: Partial<StageLimits> = {}): Stage {
 }
 
 /** Counts a dangling reference. @param at position of its id in `words` */
-export function dangle(
-  dangling: Dangling,
-  { place }: Pick<RowChecker, "place">,
-  field: string,
-  words: Uint32Array,
-  at = 0,
-): void {
+export function dangle(dangling: Dangling, place: string, field: string, words: Uint32Array, at = 0): void {
   dangling.count++;
   if (dangling.examples.length < MOST_DANGLING) {
     dangling.examples.push(`${place}: ${field}: dangling reference: ${formatUuid(words, at)}`);
@@ -179,12 +164,10 @@ export function dangle(
 export const NOWHERE = -1;
 const HIDDEN = -2;
 
-/**
- * Resolves a reference. @param referred undefined for a table with problems, whose snapshot is refused in any case
- * @returns the row of a table, {@link NOWHERE} or {@link HIDDEN}
- */
-export function findReferred(referred: Referred | undefined, id: Uint32Array, at: number): number {
-  if (referred === undefined) return HIDDEN;
-  const row = findWords(referred.ids, id, at);
-  return row >= 0 || findWords(referred.hidden, id, at) < 0 ? row : HIDDEN;
+/** Resolves a reference. @returns the row of a table, {@link NOWHERE} or {@link HIDDEN} */
+export function findReferred({ packed, hiddenIds }: Staged, id: Uint32Array, at: number): number {
+  // A table with problems is not packed; its snapshot is refused in any case.
+  if (packed === undefined || hiddenIds === undefined) return HIDDEN;
+  const row = findWords(packed.table.ids, id, at);
+  return row >= 0 || findWords(hiddenIds, id, at) < 0 ? row : HIDDEN;
 }

@@ -9,15 +9,7 @@ import { type FileFingerprints, formsOf, isSameFile, PREPARED } from "./files.ts
 import type { KeptFile, KeptPrepared, KeptWorlds, Previous } from "./loaded.ts";
 import type { Listed, Manifest } from "./manifest.ts";
 import type { Reused } from "./reuse.ts";
-import {
-  type Dangling,
-  dangle,
-  findReferred,
-  NOWHERE,
-  type Referred,
-  type Stage,
-  type Staged,
-} from "./stage.ts";
+import { type Dangling, dangle, findReferred, NOWHERE, type Stage, type Staged } from "./stage.ts";
 
 type Identified = Pick<KeptPrepared, "fingerprint" | "sha256">;
 
@@ -57,10 +49,10 @@ export function findUnchangedFiles(
 }
 
 /** Keeps what the next load needs of worlds that were read. */
-export function keepWorlds({ packed, referred, lines, references }: Staged): KeptWorlds {
+export function keepWorlds({ packed, hiddenIds, lines, references }: Staged): KeptWorlds {
   const rows = sharedUint32(packed!.rows.length);
   rows.set(packed!.rows);
-  return { hidden: referred!.hidden, owners: sharedCopy(references), lines: sharedCopy(lines), rows };
+  return { hidden: hiddenIds!, owners: sharedCopy(references), lines: sharedCopy(lines), rows };
 }
 
 /** Stages an unchanged file, whose rows are in the served store, after the `reused` ones. @returns its dangling references */
@@ -75,11 +67,10 @@ export function stageUnchanged(
   const nothing = new Uint32Array(0);
   const packed: Packed = { table: store[name], rows: nothing, parents: nothing };
   stage[name].packed = packed;
-  if (name === "users") stage.users.referred = { ids: store.users.ids, hidden: createIdMap(nothing) };
+  stage[name].hiddenIds = name === "worlds" ? kept.worlds!.hidden : createIdMap(nothing);
   if (name !== "worlds") return dangling;
-  stage.worlds.referred = { ids: store.worlds.ids, hidden: kept.worlds!.hidden };
   if (reused.has("users.ndjson")) return dangling;
-  const again = referAgain(kept.worlds!, file, store.worlds.rows, stage.users.referred);
+  const again = referAgain(kept.worlds!, file, store.worlds.rows, stage.users);
   stage.worlds.packed = { ...packed, parents: again.parents };
   return again.dangling;
 }
@@ -89,14 +80,13 @@ function referAgain(
   { owners, lines, rows }: KeptWorlds,
   file: string,
   worlds: number,
-  users: Referred | undefined,
+  users: Staged,
 ): Pick<Packed, "parents"> & { readonly dangling: Dangling } {
   const parents = new Uint32Array(worlds).fill(NO_GROUP);
   const dangling: Dangling = { count: 0, examples: [] };
   for (let arrival = 0; arrival < rows.length; arrival++) {
     const owner = findReferred(users, owners, arrival * 4);
-    if (owner === NOWHERE)
-      dangle(dangling, { place: `${file}:${lines[arrival]}` }, "ownerId", owners, arrival * 4);
+    if (owner === NOWHERE) dangle(dangling, `${file}:${lines[arrival]}`, "ownerId", owners, arrival * 4);
     const row = rows[arrival]!;
     if (row !== NO_GROUP) parents[row] = owner < 0 ? NO_GROUP : owner;
   }

@@ -5,10 +5,10 @@ import { type GramPlan, indexPart, planGrams } from "../search/index-grams.ts";
 import { type GramPart, joinParts } from "../search/join-grams.ts";
 import {
   foldWorldsOf,
+  indexStore,
   indexUsersOf,
   indexWorldNames,
   partsMade,
-  rankedPlaces,
   type SearchIndex,
   type WorldTexts,
 } from "../search/search.ts";
@@ -43,7 +43,7 @@ async function indexInTwo(store: Store): Promise<SearchIndex> {
   const first = indexPart(plan, 0);
   const names = indexWorldNames(folded);
   const grams = joinParts(plan, [first, (await second) ?? indexPart(plan, 1)]);
-  return { users, worlds: { ...folded, names, grams }, places: rankedPlaces(store) };
+  return indexStore(store, { users, worlds: { ...folded, names, grams } });
 }
 
 /** Bytes of row files above which garbage is collected before indexing. */

@@ -12,8 +12,8 @@
 
 // Not a named import of `crc32`: a Node without it would fail before the program can report its version.
 import zlib from "node:zlib";
+import { PlaceError } from "../../util/user-error.ts";
 import type { FileReport } from "../loaded.ts";
-import { BadFileError } from "../read.ts";
 import { type ArrayType, PREPARED_VERSION } from "./layout.ts";
 
 export const PREPARED_BEGINNING = "orrery prepared\n";
@@ -66,28 +66,28 @@ export function encodeHead(head: PreparedHead): Buffer {
 
 /**
  * Reads the first {@link PREFIX_BYTES}. @returns number of bytes of the JSON
- * @throws {BadFileError} when they do not begin a prepared snapshot of this version
+ * @throws {PlaceError} when they do not begin a prepared snapshot of this version
  */
 export function decodePrefix(prefix: Buffer): number {
   const magic = prefix.subarray(0, MAGIC.length);
-  if (!magic.equals(MAGIC.subarray(0, magic.length))) throw new BadFileError("is not a prepared snapshot");
-  if (prefix.length < PREFIX_BYTES) throw new BadFileError("is truncated");
+  if (!magic.equals(MAGIC.subarray(0, magic.length))) throw new PlaceError("is not a prepared snapshot");
+  if (prefix.length < PREFIX_BYTES) throw new PlaceError("is truncated");
   const version = prefix.readUInt32LE(16);
   if (version !== PREPARED_VERSION) {
-    throw new BadFileError(
+    throw new PlaceError(
       `has format version ${version}, and this orrery reads version ${PREPARED_VERSION}; make it again with orrery build`,
     );
   }
   const bytes = prefix.readUInt32LE(20);
   const isIntact = zlib.crc32(prefix.subarray(0, 28)) === prefix.readUInt32LE(28);
-  if (!isIntact || bytes > MOST_HEAD_BYTES) throw new BadFileError("the head has a wrong checksum");
+  if (!isIntact || bytes > MOST_HEAD_BYTES) throw new PlaceError("the head has a wrong checksum");
   return bytes;
 }
 
-/** Reads the JSON of a whole head, and trusts it if its checksum is right. @throws {BadFileError} when it is wrong */
+/** Reads the JSON of a whole head, and trusts it if its checksum is right. @throws {PlaceError} when it is wrong */
 export function decodeHead(stored: Buffer): PreparedHead {
   const text = stored.subarray(PREFIX_BYTES);
-  if (zlib.crc32(text) !== stored.readUInt32LE(24)) throw new BadFileError("the head has a wrong checksum");
+  if (zlib.crc32(text) !== stored.readUInt32LE(24)) throw new PlaceError("the head has a wrong checksum");
   return JSON.parse(text.toString()) as PreparedHead;
 }
 

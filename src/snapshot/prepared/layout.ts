@@ -21,17 +21,13 @@ export interface PreparedContents {
 
 export type StoredArray = Uint8Array | Uint16Array | Uint32Array | Float64Array;
 
-/** The types of arrays that can be stored: the size of an item in bytes, and a function that makes one over memory. */
+/** The types of arrays that can be stored, each with a function that makes one over memory. */
 export const ARRAY_TYPES = {
-  Buffer: arrayType(1, (memory, items) => Buffer.from(memory, 0, items)),
-  Uint16Array: arrayType(2, (memory, items) => new Uint16Array(memory, 0, items)),
-  Uint32Array: arrayType(4, (memory, items) => new Uint32Array(memory, 0, items)),
-  Float64Array: arrayType(8, (memory, items) => new Float64Array(memory, 0, items)),
-} as const;
-
-function arrayType(itemBytes: number, over: (memory: SharedArrayBuffer, items: number) => StoredArray) {
-  return { itemBytes, over };
-}
+  Buffer: (memory, bytes) => Buffer.from(memory, 0, bytes),
+  Uint16Array: (memory, bytes) => new Uint16Array(memory, 0, bytes / 2),
+  Uint32Array: (memory, bytes) => new Uint32Array(memory, 0, bytes / 4),
+  Float64Array: (memory, bytes) => new Float64Array(memory, 0, bytes / 8),
+} as const satisfies Record<string, (memory: SharedArrayBuffer, bytes: number) => StoredArray>;
 
 export type ArrayType = keyof typeof ARRAY_TYPES;
 
@@ -100,7 +96,7 @@ function flatten(layout: Layout, path = ""): [string, PartType][] {
 /** The type of every part, by its path (`store.users.starts`). */
 export const LAYOUT: ReadonlyMap<string, PartType> = new Map(flatten(CONTENTS));
 
-type Branch = { readonly [name: string]: unknown };
+type Branch = Record<string, unknown>;
 
 function isArrayType(type: string): type is ArrayType {
   return Object.hasOwn(ARRAY_TYPES, type);
@@ -125,15 +121,16 @@ export function takeApart(contents: PreparedContents): Parts {
 
 /** Reverses {@link takeApart}; all parts must be there. */
 export function putTogether({ values, arrays }: Parts): PreparedContents {
-  const fill = (layout: Layout, path: string): Branch =>
-    Object.fromEntries(
-      Object.entries(layout).map(([name, part]) => {
-        const whole = path + name;
-        return [
-          name,
-          typeof part === "string" ? (values[whole] ?? arrays.get(whole)) : fill(part, `${whole}.`),
-        ];
-      }),
-    );
-  return fill(CONTENTS, "") as unknown as PreparedContents;
+  const contents: Branch = {};
+  for (const path of LAYOUT.keys()) {
+    const names = path.split(".");
+    const last = names.pop()!;
+    let branch = contents;
+    for (const name of names) {
+      branch[name] ??= {};
+      branch = branch[name] as Branch;
+    }
+    branch[last] = values[path] ?? arrays.get(path);
+  }
+  return contents as unknown as PreparedContents;
 }

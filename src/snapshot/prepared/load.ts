@@ -6,6 +6,7 @@ import zlib from "node:zlib";
 import { ROW_FILES } from "../../model/model.ts";
 import { copyMostPopular } from "../../store/build.ts";
 import type { Store } from "../../store/generation.ts";
+import { PlaceError } from "../../util/user-error.ts";
 import { PREPARED } from "../files.ts";
 import {
   addFault,
@@ -15,7 +16,7 @@ import {
   type LoadOptions,
 } from "../loaded.ts";
 import { compareWithManifest, type Manifest } from "../manifest.ts";
-import { BadFileError, MAX_SNAPSHOT_BYTES, readAhead, TOO_LARGE } from "../read.ts";
+import { MAX_SNAPSHOT_BYTES, readAhead, TOO_LARGE } from "../read.ts";
 import {
   aligned,
   bodyBytesOf,
@@ -27,12 +28,6 @@ import {
 } from "./head.ts";
 import { ARRAY_TYPES, type PreparedContents, putTogether, type StoredArray } from "./layout.ts";
 import { foldingOf } from "./letters.ts";
-
-/** A prepared file that was read, and its contents: the store alone if it was not read again. */
-interface ReadPrepared extends Partial<Pick<PreparedContents, "index" | "hiddenWorlds">> {
-  readonly kept: KeptPrepared;
-  readonly store: Store;
-}
 
 /** Gives a store the generation name of the manifest, as for rows. */
 function rename(store: Store, { generation }: Manifest): Store {
@@ -48,7 +43,7 @@ const PIECE_BYTES = 2 ** 19;
 async function readInto(handle: FileHandle, memory: Uint8Array, from: number): Promise<void> {
   for (let done = 0; done < memory.length; ) {
     const { bytesRead } = await handle.read(memory, done, memory.length - done, from + done);
-    if (bytesRead === 0) throw new BadFileError("is truncated");
+    if (bytesRead === 0) throw new PlaceError("is truncated");
     done += bytesRead;
   }
 }
@@ -68,7 +63,7 @@ function piecesOf(handle: FileHandle, memory: Uint8Array, from: number): AsyncGe
 
 /**
  * Reads the arrays of a head from `start` on, and checks the checksum of each. @param take receives all bytes, in order
- * @throws {BadFileError} saying what is wrong; any error of the file system
+ * @throws {PlaceError} saying what is wrong; any error of the file system
  */
 async function readArrays(
   handle: FileHandle,
@@ -80,14 +75,13 @@ async function readArrays(
   for (const [path, type, offset, bytes, crc32] of head.arrays) {
     // With its padding of zeros, which is read and checked as well.
     const memory = new Uint8Array(new SharedArrayBuffer(aligned(bytes)));
-    const { itemBytes, over } = ARRAY_TYPES[type];
-    arrays.set(path, over(memory.buffer, bytes / itemBytes));
+    arrays.set(path, ARRAY_TYPES[type](memory.buffer, bytes));
     let checksum = 0;
     for await (const piece of piecesOf(handle, memory, start + offset)) {
       take(piece);
       checksum = zlib.crc32(piece, checksum);
     }
-    if (hexOf(checksum) !== crc32) throw new BadFileError(`${path} has a wrong checksum`);
+    if (hexOf(checksum) !== crc32) throw new PlaceError(`${path} has a wrong checksum`);
   }
   return arrays;
 }
@@ -96,7 +90,7 @@ async function readHead(handle: FileHandle, size: number): Promise<Buffer> {
   const prefix = Buffer.alloc(Math.min(size, PREFIX_BYTES));
   await readInto(handle, prefix, 0);
   const json = Buffer.alloc(decodePrefix(prefix));
-  if (size < PREFIX_BYTES + json.length) throw new BadFileError("is truncated");
+  if (size < PREFIX_BYTES + json.length) throw new PlaceError("is truncated");
   await readInto(handle, json, PREFIX_BYTES);
   return Buffer.concat([prefix, json]);
 }
@@ -104,7 +98,7 @@ async function readHead(handle: FileHandle, size: number): Promise<Buffer> {
 /** Refuses an index of text that this runtime folds otherwise. */
 function checkFolding({ letters, folding }: PreparedContents): void {
   if (foldingOf(letters) === folding) return;
-  throw new BadFileError(
+  throw new PlaceError(
     "its index was made with other Unicode data, which folds characters of this snapshot otherwise than this " +
       "runtime; build it again with this one",
   );
@@ -113,21 +107,21 @@ function checkFolding({ letters, folding }: PreparedContents): void {
 /**
  * Reads a file and checks its checksums. Allocates memory of the file's size, but only if its head fits that size.
  * @param hashes whether to hash the file
- * @throws {BadFileError} saying what is wrong; any error of the file system; the reason of the signal
+ * @throws {PlaceError} saying what is wrong; any error of the file system; the reason of the signal
  */
 async function readPrepared(
   handle: FileHandle,
   fingerprint: string,
   hashes: boolean,
   { maxBytes = MAX_SNAPSHOT_BYTES, signal, onProgress }: LoadOptions,
-): Promise<ReadPrepared> {
+) {
   const { size } = await handle.stat();
-  if (size > maxBytes) throw new BadFileError(TOO_LARGE);
+  if (size > maxBytes) throw new PlaceError(TOO_LARGE);
   const stored = await readHead(handle, size);
   const head = decodeHead(stored);
   const bytes = stored.length + bodyBytesOf(head);
-  if (size < bytes) throw new BadFileError(`is truncated: ${size} of ${bytes} bytes are there`);
-  if (size > bytes) throw new BadFileError(`there are ${size - bytes} bytes after its end`);
+  if (size < bytes) throw new PlaceError(`is truncated: ${size} of ${bytes} bytes are there`);
+  if (size > bytes) throw new PlaceError(`there are ${size - bytes} bytes after its end`);
 
   const hash = hashes ? createHash("sha256") : undefined;
   let seen = 0;
@@ -143,7 +137,7 @@ async function readPrepared(
   checkFolding(contents);
 
   const { store, index, hiddenWorlds } = contents;
-  const kept = {
+  const kept: KeptPrepared = {
     fingerprint,
     bytes,
     sha256: hash?.digest("hex"),
@@ -161,8 +155,8 @@ async function readPrepared(
 export async function loadPrepared(input: LoadInput): Promise<LoadedFiles | undefined> {
   const { prepared, unchangedPrepared, fingerprints, manifest, began, problems, options } = input;
   const fingerprint = fingerprints.get(PREPARED)!;
-  const read: ReadPrepared | undefined = unchangedPrepared
-    ? { kept: unchangedPrepared, store: options.previous!.store }
+  const read = unchangedPrepared
+    ? { kept: unchangedPrepared, store: options.previous!.store, index: undefined, hiddenWorlds: undefined }
     : await readPrepared(prepared!, fingerprint, manifest !== undefined, options).catch(
         (error: unknown) => void addFault(PREPARED, error, problems),
       );
