@@ -94,17 +94,6 @@ describe("searches that wait", () => {
     for (const [at, term] of floods.entries()) assert.equal(term, `flood ${at}`, "in order");
     assert.equal(floods.length, 400);
   });
-
-  it("are not begun when their callers are gone", async () => {
-    const { search, begun } = createSearch(1000);
-    const callers = Array.from({ length: 100 }, () => caller(1));
-    const found = callers.map((one, at) => search.find("users", String(at), PAGE, one));
-    const soon = begun.length;
-    for (const one of callers) one.gone = true;
-    const results = await Promise.all(found);
-    assert.equal(begun.length, soon);
-    assert.ok(results.slice(soon).every((result) => result === BUSY));
-  });
 });
 
 const target = (term: string): string => `${BASE_PATH}/worlds/search?q=${encodeURIComponent(term)}&limit=2`;

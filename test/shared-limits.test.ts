@@ -259,15 +259,14 @@ describe("a key", () => {
   it("takes nothing but a count for an answer, and none below the known one", async () => {
     const server = new FakeServer();
     const one = replicaOf(server, 2);
-    await one.countEach(10, 3);
+    await one.countEach(100, 3);
     for (const answer of [2, -1, 1.5, 2 ** 60, "x", "", null, undefined, [5], {}]) {
       server.evaluate = async () => answer as number;
-      assert.equal((await one.count(10)).passed, true);
+      assert.equal((await one.count(100)).passed, true);
       assert.match(one.failures.at(-1)!, /something else than a count/, JSON.stringify(answer));
       one.clock.mono += 1000;
-      if (one.figures.alone === 5) break;
     }
-    assert.equal(one.figures.alone, 5);
+    assert.equal(one.figures.alone, 10);
   });
 
   it("keeps limits that no cell has room for", async () => {
