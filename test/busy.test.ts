@@ -18,10 +18,7 @@ after(cleanUp);
 const PAGE: PageOf = { limit: 2, offset: 0 };
 const LONG = "long";
 
-function caller(key: number): Caller & { gone: boolean } {
-  const made = { key, gone: false, isGone: () => made.gone };
-  return made;
-}
+const caller = (key: number): Caller => ({ key, isGone: () => false });
 
 /** Searches for "long…" end when the test ends them; others take a tenth of a millisecond. */
 function createSearch(most: number, cacheBytes = 0) {
@@ -93,17 +90,6 @@ describe("searches that wait", () => {
     const floods = begun.filter((term) => term.startsWith("flood"));
     for (const [at, term] of floods.entries()) assert.equal(term, `flood ${at}`, "in order");
     assert.equal(floods.length, 400);
-  });
-
-  it("are not begun when their callers are gone", async () => {
-    const { search, begun } = createSearch(1000);
-    const callers = Array.from({ length: 100 }, () => caller(1));
-    const found = callers.map((one, at) => search.find("users", String(at), PAGE, one));
-    const soon = begun.length;
-    for (const one of callers) one.gone = true;
-    const results = await Promise.all(found);
-    assert.equal(begun.length, soon);
-    assert.ok(results.slice(soon).every((result) => result === BUSY));
   });
 });
 

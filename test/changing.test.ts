@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { ROUTES } from "../src/api/routes.ts";
 import { type Observation, type Orrery, openOrrery, SnapshotError } from "../src/mod.ts";
-import { BASE_PATH, ROW_FILES, type RowFile } from "../src/model/model.ts";
+import { ROW_FILES, type RowFile } from "../src/model/model.ts";
 import { indexStore, partsMade } from "../src/search/search.ts";
 import type { Serving } from "../src/server/load/loader.ts";
 import { type Loaded, loadSnapshot, type Refused } from "../src/snapshot/load.ts";
@@ -24,6 +24,7 @@ import {
   world,
   worldStats,
 } from "./support/folders.ts";
+import { repliesTo } from "./support/library.ts";
 import { IS_LONG } from "./support/long.ts";
 
 const WORDS = [
@@ -233,16 +234,12 @@ function targetsOf(random: Random): string[] {
     return ["all", "week", "month"].map((period) => `${path}?period=${period}&limit=50`);
   });
   const ofWorlds = ALL_NUMBERS.map((n) => `/instances?worldId=${id("b", n)}&limit=50`);
-  return [...targets, ...ofWorlds, "/worlds?limit=3&offset=4"].map((target) => BASE_PATH + target);
+  return [...targets, ...ofWorlds, "/worlds?limit=3&offset=4"];
 }
 
-async function answersOf({ ask }: Orrery, targets: readonly string[]): Promise<unknown[]> {
-  const answers: unknown[] = [];
-  for (const target of targets) {
-    const { status, headers, body } = await ask({ target, authorization: `Bearer ${TOKEN}` });
-    answers.push({ target, status, etag: headers.etag, body });
-  }
-  return answers;
+async function answersOf(orrery: Orrery, targets: readonly string[]): Promise<unknown[]> {
+  const replies = await repliesTo(orrery, targets, TOKEN);
+  return replies.map(({ status, headers, body }, at) => [targets[at], status, headers.etag, body]);
 }
 
 /** The parts of a load that must not depend on how it was done. */

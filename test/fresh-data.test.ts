@@ -21,7 +21,7 @@ import { SnapshotKeeper } from "../src/server/load/keeper.ts";
 import { type Loader, loadHere } from "../src/server/load/loader.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { temporaryFolder } from "./support/folders.ts";
-import { mustLoad, SEARCH_BOUNDS } from "./support/loaded.ts";
+import { mustLoad, problemsOf, SEARCH_BOUNDS } from "./support/loaded.ts";
 import { replace } from "./support/place.ts";
 import { until } from "./support/process.ts";
 import { changeManifest, manifestIn, turnLink } from "./support/published.ts";
@@ -173,7 +173,10 @@ describe("a snapshot that is published anew while it is read", () => {
       const loaded = await loadSnapshot(dir, { onProgress: switchOnce });
       assert.equal(readlinkSync(dir), "2");
       if (manifest) assert.ok(loaded.ok && loaded.store.id === store.id);
-      else assert.ok(!loaded.ok && loaded.changed);
+      else {
+        assert.ok(!loaded.ok && loaded.changed);
+        assert.deepEqual(problemsOf(loaded), [`${dir}: changed while it was being read`]);
+      }
     });
   }
 });

@@ -3,9 +3,8 @@
 import assert from "node:assert/strict";
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import files from "node:fs/promises";
-import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { describe, it, mock } from "node:test";
+import { describe, it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { type GenerateOptions, generateSnapshot } from "../src/generate/generate.ts";
@@ -15,7 +14,7 @@ import { fold } from "../src/search/fold.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { createRandom } from "../src/util/random.ts";
 import { listed, type RawRow, readRows, temporaryFolder } from "./support/folders.ts";
-import { mustLoad } from "./support/loaded.ts";
+import { mustLoad, whileReplaced } from "./support/loaded.ts";
 import { IS_LONG } from "./support/long.ts";
 import { deferred } from "./support/patience.ts";
 
@@ -38,21 +37,9 @@ async function make(sizes: Sizes): Promise<string> {
 
 type Call = (...args: unknown[]) => Promise<unknown>;
 
-/** Runs while functions of the file system are replaced. @param replace makes the function from the real one */
-async function whileReplaced<T>(
-  names: readonly ("mkdir" | "open" | "rename" | "rm" | "writeFile")[],
-  replace: (real: Call) => Call,
-  run: () => Promise<T>,
-): Promise<T> {
-  const mocks = names.map((name) => mock.method(files, name, replace(files[name] as Call)));
-  syncBuiltinESMExports();
-  try {
-    return await run();
-  } finally {
-    for (const each of mocks) each.mock.restore();
-    syncBuiltinESMExports();
-  }
-}
+/** Functions of the file system, changed. @param change makes each from the real one */
+const changed = (names: readonly (keyof typeof files)[], change: (real: Call) => Call) =>
+  Object.fromEntries(names.map((name) => [name, change(files[name] as Call)]));
 
 /** Generates, but stops like a killed process after `steps` calls that change the file system. @returns whether it finished */
 function generatesUntil(steps: number, options: GenerateOptions): Promise<boolean> {
@@ -65,7 +52,7 @@ function generatesUntil(steps: number, options: GenerateOptions): Promise<boolea
       killed.resolve(false);
       return new Promise(() => {});
     };
-  return whileReplaced(["mkdir", "rm", "writeFile", "rename"], limited, () =>
+  return whileReplaced(changed(["mkdir", "rm", "writeFile", "rename"], limited), () =>
     Promise.race([generateSnapshot(options).then(() => true), killed.promise]),
   );
 }
@@ -293,7 +280,7 @@ describe("extremes", () => {
         (call: Call) =>
         (...args: unknown[]) =>
           isRead(args[1]) ? call(...args) : Promise.reject(full);
-      await whileReplaced([name], refusing, () =>
+      await whileReplaced(changed([name], refusing), () =>
         assert.rejects(generateSnapshot({ ...SMALL, out, seed: 8, force: true }), full),
       );
       assert.deepEqual(readdirSync(out).sort(), [...before.keys()]);

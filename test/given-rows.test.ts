@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type GivenRows, type OpenOptions, type Orrery, openOrrery, SnapshotError } from "../src/mod.ts";
 import { temporaryFolder } from "./support/folders.ts";
+import { repliesTo } from "./support/library.ts";
 import { bulkRows, nastyRows, writeSnapshot } from "./support/snapshot.ts";
 
-const BASE = "/api/public/v1";
 const keys = [{ id: "t", kind: "cli", token: "svcx_t" }] as const;
 const asGiven = ({ users, worlds, stats, instances }: ReturnType<typeof bulkRows>) =>
   ({ users, worlds, worldStats: stats, instances }) as unknown as Required<GivenRows>;
@@ -14,18 +14,17 @@ const asGiven = ({ users, worlds, stats, instances }: ReturnType<typeof bulkRows
 const open = (rows: GivenRows, more: Partial<OpenOptions> = {}): Promise<Orrery> =>
   openOrrery({ rows, keys, threads: false, similar: false, ...more });
 
+const LISTS = [
+  "/worlds?limit=50",
+  "/worlds/popular",
+  "/users/search?q=a",
+  "/worlds/search?q=e",
+  "/instances",
+];
+
 async function replies(orrery: Orrery): Promise<string[]> {
-  const lists = [
-    "/worlds?limit=50",
-    "/worlds/popular",
-    "/users/search?q=a",
-    "/worlds/search?q=e",
-    "/instances",
-  ];
-  const all = ["/stats", ...lists].map((target) =>
-    orrery.ask({ target: BASE + target, authorization: "Bearer svcx_t" }),
-  );
-  return (await Promise.all(all)).map(({ status, body }) => `${status} ${body}`);
+  const all = await repliesTo(orrery, ["/stats", ...LISTS], "svcx_t");
+  return all.map(({ status, body }) => `${status} ${body}`);
 }
 
 const problemsOf = (rows: unknown): Promise<readonly string[]> =>
@@ -132,6 +131,9 @@ test("setRows replaces them as a reload does", async (t) => {
   const both = await Promise.all([122, 123].map((count) => orrery.setRows(asGiven(bulkRows(count)))));
   for (const { snapshot } of both) assert.equal(snapshot, "loaded");
   assert.match((await replies(orrery))[0]!, /"totalUsers":123/);
+  const yielding = await open(asGiven(bulkRows(120)), { allowShrink: true });
+  t.after(yielding.close);
+  assert.equal((await yielding.setRows({ users: [USER] })).snapshot, "loaded");
 });
 
 test("what is no set of tables is refused", async (t) => {

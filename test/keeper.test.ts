@@ -141,6 +141,22 @@ it("close ends a running load; reloads that wait settle, and nothing is loaded a
   assert.ok(!seen.some(({ kind }) => kind === "snapshot-refused"));
 });
 
+it("a snapshot that changes while it is read is a warning where it will be looked at again, and an error where it will not", async () => {
+  const { died: _, ...refused } = DIED;
+  for (const isWatched of [true, false]) {
+    let loads = 0;
+    const load: Loader = (...call) =>
+      loads++ === 0 ? loadHere(...call) : Promise.resolve({ ...refused, changed: true });
+    const seen: Observation[] = [];
+    const keeper = await SnapshotKeeper.open(watched(snapshot, load, seen), () => {});
+    if (isWatched) keeper.watch(60_000);
+    await keeper.reload();
+    keeper.close();
+    const report = await until(() => seen.find(({ kind }) => kind === "snapshot-refused"), "the report");
+    assert.equal("changing" in report, isWatched);
+  }
+});
+
 describe("indexing", () => {
   it("refuses more than an index can hold until the files change", async () => {
     const refused = await indexLoaded("DIR", { fingerprint: "seen" }, () => {

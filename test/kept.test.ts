@@ -89,13 +89,12 @@ describe("a load while a snapshot is published", () => {
     writeFiles(temporaryFolder(t), withManifest(snapshotFiles(ROWS), "first"));
 
   /** Replaces the users after a load's look at the folder and before its first open, `times` times. */
-  function publishing(folder: string, times: number, hasManifest = true): Partial<FileSystem> {
+  function publishing(folder: string, times: number): Partial<FileSystem> {
     let left = times;
     const open: FileSystem["open"] = (...call) => {
       if (basename(String(call[0])) === "manifest.json" && left-- > 0) {
         const rows = { ...ROWS, "users.ndjson": [...ROWS["users.ndjson"], user(40 + left)] };
-        if (hasManifest) writeFiles(folder, withManifest(snapshotFiles(rows), `g${left}`));
-        else replace(folder, "users.ndjson", rows["users.ndjson"]);
+        writeFiles(folder, withManifest(snapshotFiles(rows), `g${left}`));
       }
       return realFiles.open(...call);
     };
@@ -106,12 +105,6 @@ describe("a load while a snapshot is published", () => {
     const folder = place(t);
     const { store } = mustLoad(await loadWith(publishing(folder, 2), folder));
     assert.equal(store.users.rows, 4);
-  });
-
-  test("is refused when no manifest says which files belong together", async (t) => {
-    const folder = writeFiles(temporaryFolder(t), snapshotFiles(ROWS));
-    const problems = problemsOf(await loadWith(publishing(folder, 1, false), folder));
-    assert.deepEqual(problems, [`${folder}: changed while it was being read`]);
   });
 
   test("ends when the folder does not come to rest", async (t) => {

@@ -16,9 +16,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import files from "node:fs/promises";
-import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { describe, it, mock, type TestContext } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import fc from "fast-check";
 import { findKey, judgeKey } from "../src/auth/admit.ts";
 import { compareKeys, keyWarnings } from "../src/auth/key-changes.ts";
@@ -30,6 +29,7 @@ import type { Observation } from "../src/observe/events.ts";
 import { UserError } from "../src/util/user-error.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { runInside as run } from "./support/inside.ts";
+import { whileReplaced } from "./support/loaded.ts";
 import { keyRecord, readKeys, writeKeys } from "./support/place.ts";
 import { COMMAND } from "./support/program.ts";
 
@@ -185,20 +185,16 @@ describe("a change of the keys file", () => {
         seen++;
         return Promise.reject(noSpace());
       };
-      const refusing =
-        name === "rename"
-          ? mock.method(files, name, fails)
-          : mock.method(files, "open", async (...args: Parameters<typeof open>) => {
-              if (args[1] !== "wx+") return open(...args);
-              if (name === "open") return fails();
-              return Object.assign(await open(...args), { [name]: fails });
-            });
-      syncBuiltinESMExports();
+      const opening = async (...args: Parameters<typeof open>) => {
+        if (args[1] !== "wx+") return open(...args);
+        if (name === "open") return fails();
+        return Object.assign(await open(...args), { [name]: fails });
+      };
       let printed = "";
       const deliver = async (text: string): Promise<void> => {
         printed += text;
       };
-      try {
+      await whileReplaced(name === "rename" ? { rename: fails } : { open: opening }, async () => {
         const creating = run(["keys", "create", "--keys", keys, "--name", "n"], { deliver });
         await assert.rejects(creating, (error: Error) => {
           assert.ok(error instanceof UserError, `${name}: ${error.stack}`);
@@ -207,10 +203,7 @@ describe("a change of the keys file", () => {
           return true;
         });
         await assert.rejects(run(["keys", "disable", "key_c_sk_1", "--keys", keys]), /ENOSPC/);
-      } finally {
-        refusing.mock.restore();
-        syncBuiltinESMExports();
-      }
+      });
       assert.equal(readFileSync(keys, "utf8"), before, name);
       assert.deepEqual(readdirSync(folder), ["keys.json"], name);
     }

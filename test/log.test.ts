@@ -31,14 +31,6 @@ function logged(level: string, isPretty = false, observations = OBSERVATIONS): s
 }
 
 describe("the log", () => {
-  it("writes plain lines on a terminal", () => {
-    const lines = logged("info", true);
-    assert.equal(lines.length, OBSERVATIONS.length);
-    assert.match(lines[0]!, /^\d{4}-\S+ INFO +listening .*generation=g\n$/);
-    // Problems follow the line, each on a separate one.
-    for (const line of lines) assert.match(line, /^\S[^\n]+\n(?: {2}[^\n]+\n)*$/);
-  });
-
   it("shows of an error its message and stack, and no other property", () => {
     const line = logged("info").find((text) => text.includes('"event":"defect"'))!;
     assert.match(line, /boom/);

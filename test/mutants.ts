@@ -192,7 +192,7 @@ export const MUTANTS: readonly Mutant[] = [
     within: "refusalsOf",
     text: "allowShrink ? []",
     becomes: "true ? []",
-    tests: { threads: "is refused, and the log says how to allow it" },
+    tests: { snapshot: "a reload is refused if most of a table is gone" },
   },
   {
     breaks: "names that are the query do not come first",

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
-import { after, describe, it, test } from "node:test";
+import { describe, it, test } from "node:test";
 import { helpFor } from "../src/cli/help.ts";
 import {
   type Environment,
@@ -14,7 +14,6 @@ import {
 import { reportUnknownVariables } from "../src/cli/serve.ts";
 import { PROGRAM } from "../src/features.ts";
 import type { Observation } from "../src/observe/events.ts";
-import { SnapshotKeeper } from "../src/server/load/keeper.ts";
 import {
   type Command,
   commandsOf,
@@ -27,10 +26,7 @@ import {
   variableOf,
 } from "../src/settings/settings.ts";
 import { nearest } from "../src/util/distance.ts";
-import { temporaryFolder } from "./support/folders.ts";
-import { SEARCH_BOUNDS } from "./support/loaded.ts";
 import { DEFAULTS, optionsOf as read } from "./support/options.ts";
-import { until } from "./support/process.ts";
 
 const SERVE = ["--snapshot", "s", "--keys", "k"];
 const CREATE = ["--keys", "k", "--name", "n"];
@@ -178,6 +174,8 @@ describe("booleans", () => {
     assert.deepEqual([options.values.json, options.positionals], [true, ["data/sample"]]);
     const off = read("check", ["--json", "off", "a"]);
     assert.deepEqual([off.values.json, off.positionals], [false, ["a"]]);
+    assert.match(problem("keys disable", ["--keys", "k"]), /missing/);
+    assert.match(problem("keys delete", ["a", "b", "--keys", "k"]), /"b"/);
     // Nor does a flag count as the value of another option.
     assert.match(problem("serve", ["--snapshot", "--cors", "--keys", "k"]), /--snapshot/);
   });
@@ -284,6 +282,9 @@ const REFUSED: readonly Refused[] = [
   ["serve", ["--rate-limt", "5"], /'--rate-limt'; did you mean --rate-limit\?/],
   ["serve", ["--acess-log"], /did you mean --access-log\?/],
   ["serve", ["--colour"], "Unknown option '--colour'"],
+  ["serve", ["more"], /"more"/],
+  ["serve", ["--port", "65536"], /^--port: .* to 65535, is "65536"$/],
+  ["serve", ["ORRERY_LOG_LEVEL=loud"], /^ORRERY_LOG_LEVEL: must be one of .*, is "loud"$/],
   // A flag of another command.
   ["keys create", ["--rate-limit", "5"], /^Unknown option '--rate-limit'/],
   ...["", ",", "a,", "a,,b"].map(
@@ -348,35 +349,6 @@ it("variables that no command reads are reported with the one that may be meant"
     { kind, variable: "ORRERY_COLOUR" },
     { kind, variable: "ORRERY_SCOPE" },
   ]);
-});
-
-const folder = temporaryFolder({ after });
-const counts = { rows: 0 };
-const store = { id: "g", contents: "c", users: counts, worlds: counts, instances: counts, popular: {} };
-const changed = { ok: false, problems: ["changed"], fingerprint: undefined, changed: true } as const;
-
-/** The report of a reload of such a snapshot, which is a warning if it says that the files change. */
-async function reportOf(isWatched: boolean): Promise<Observation> {
-  const seen: Observation[] = [];
-  const loads = [{ ok: true, store, index: {}, reports: [], reused: new Set(), fingerprint: "" } as never];
-  const keeper = await SnapshotKeeper.open(
-    {
-      folder,
-      allowShrink: false,
-      searchBounds: SEARCH_BOUNDS,
-      observe: (observation) => seen.push(observation),
-      load: async () => loads.pop() ?? changed,
-    },
-    () => undefined,
-  );
-  if (isWatched) keeper.watch(60_000);
-  await keeper.reload();
-  keeper.stop();
-  return await until(() => seen.find(({ kind }) => kind === "snapshot-refused"), "the report");
-}
-
-it("a snapshot that changes while it is read is a warning where it will be looked at again, and an error where it will not", async () => {
-  for (const isWatched of [true, false]) assert.equal("changing" in (await reportOf(isWatched)), isWatched);
 });
 
 it("help fits into a hundred columns, and never says both what a default is and that there is none", () => {

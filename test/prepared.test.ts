@@ -15,6 +15,7 @@ import { writePrepared } from "../src/snapshot/prepared/write.ts";
 import { PlaceError } from "../src/util/user-error.ts";
 import { loading, snapshot } from "./conformance/property.ts";
 import { id, temporaryFolder, user, world, worldStats, writeSnapshot } from "./support/folders.ts";
+import { repliesTo } from "./support/library.ts";
 import { mustLoad } from "./support/loaded.ts";
 import { part } from "./support/long.ts";
 import { everythingIn, partsOf, prepare } from "./support/prepared.ts";
@@ -26,14 +27,7 @@ const GOLDEN = new URL("golden/", import.meta.url);
 async function repliesOf(folder: string, targets: readonly string[]): Promise<unknown[]> {
   const keys = [{ id: "me", kind: "cli" as const, token: "svcx_secret" }];
   const orrery = await openOrrery({ snapshot: folder, keys, threads: false, watch: 0 });
-  try {
-    const asks = targets.map((target) =>
-      orrery.ask({ target: `/api/public/v1${target}`, authorization: "Bearer svcx_secret" }),
-    );
-    return await Promise.all(asks);
-  } finally {
-    orrery.close();
-  }
+  return repliesTo(orrery, targets, "svcx_secret").finally(orrery.close);
 }
 
 const LISTS = ["/stats", "/worlds", "/worlds/popular?period=week", "/instances", "/worlds/search?q=a"];

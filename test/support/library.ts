@@ -1,4 +1,5 @@
-import { type OpenOptions, type Orrery, openOrrery } from "../../src/mod.ts";
+import { type DirectReply, type OpenOptions, type Orrery, openOrrery } from "../../src/mod.ts";
+import { BASE_PATH } from "../../src/model/model.ts";
 import { place } from "./place.ts";
 
 type Test = { after(done: () => void): void };
@@ -21,4 +22,13 @@ export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]>
   const all: Item[] = [];
   for await (const item of items) all.push(item);
   return all;
+}
+
+/** The replies to requests of these operations under a token, one after the other. */
+export async function repliesTo({ ask }: Orrery, targets: readonly string[], token: string) {
+  const replies: DirectReply[] = [];
+  for (const target of targets) {
+    replies.push(await ask({ target: BASE_PATH + target, authorization: `Bearer ${token}` }));
+  }
+  return replies;
 }

@@ -30,17 +30,22 @@ export type FileSystem = Pick<typeof system, "open" | "stat">;
 
 export const realFiles: FileSystem = { open: system.open, stat: system.stat };
 
-/** Loads a snapshot while functions of the file system are replaced. */
-export async function loadWith(replaced: Partial<FileSystem>, folder: string, options: LoadOptions = {}) {
+/** Runs while functions of the file system are replaced. */
+export async function whileReplaced<T>(replaced: Partial<typeof system>, run: () => Promise<T>): Promise<T> {
+  const real = { ...system };
   Object.assign(system, replaced);
   syncBuiltinESMExports();
   try {
-    return await loadSnapshot(folder, options);
+    return await run();
   } finally {
-    Object.assign(system, realFiles);
+    for (const name of Object.keys(replaced)) Object.assign(system, { [name]: Reflect.get(real, name) });
     syncBuiltinESMExports();
   }
 }
+
+/** Loads a snapshot meanwhile. */
+export const loadWith = (replaced: Partial<FileSystem>, folder: string, options: LoadOptions = {}) =>
+  whileReplaced(replaced, () => loadSnapshot(folder, options));
 
 export function rowsOf<Row>(block: Block): Row[] {
   return Array.from({ length: block.rows }, (_, row) => rowObject<Row>(block, row));

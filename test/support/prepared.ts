@@ -67,20 +67,15 @@ export function partsOf(folder: string): { file: Buffer; head: Head; body: Buffe
 
 type Parts = ReturnType<typeof partsOf>;
 
-/** A head as bytes with correct checksums, whatever its contents. */
-export function forgeHead(head: unknown, from: Buffer): Buffer {
-  const text = Buffer.from(typeof head === "string" ? head : JSON.stringify(head));
+/** A prepared file with another head, whose checksums are right, whatever its contents. */
+export function forge({ file, body }: Parts, head: unknown): Buffer {
+  const text = Buffer.from(JSON.stringify(head));
   const end = Math.ceil((PREFIX_BYTES + text.length) / 64) * 64;
   const stored = Buffer.alloc(end, " ");
-  from.copy(stored, 0, 0, PREFIX_BYTES);
+  file.copy(stored, 0, 0, PREFIX_BYTES);
   text.copy(stored, PREFIX_BYTES);
   stored.writeUInt32LE(end - PREFIX_BYTES, 20);
   stored.writeUInt32LE(crc32(stored.subarray(PREFIX_BYTES)), 24);
   stored.writeUInt32LE(crc32(stored.subarray(0, 28)), 28);
-  return stored;
-}
-
-/** A prepared file with another head, whose checksums are right. */
-export function forge({ file, body }: Parts, head: unknown): Buffer {
-  return Buffer.concat([forgeHead(head, file), body]);
+  return Buffer.concat([stored, body]);
 }

@@ -89,7 +89,6 @@ export function follow(address: string, cache: string, options: Partial<UrlSourc
   return {
     refresh: source.refresh.bind(source),
     removeDamaged: (folder: string) => source.removeDamaged(folder),
-    ageMs: () => source.ageMs(),
     problem: () => source.problem(),
     observed,
     of: <Kind extends Observation["kind"]>(kind: Kind) =>
