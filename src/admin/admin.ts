@@ -23,13 +23,11 @@ export interface AdminAddress {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
-  /** Whether any free port will do when this one is in use. */
-  readonly orAnyPort?: true;
 }
 
 const DEFAULT_HOST = "127.0.0.1";
-/** Default address of a demo; several demos may run at the same time. */
-const SPARE: AdminAddress = { host: DEFAULT_HOST, port: 8788, orAnyPort: true };
+/** Default address of a demo, or any free port if this one is in use: several demos may run at the same time. */
+const SPARE: AdminAddress = { host: DEFAULT_HOST, port: 8788 };
 const NAME = /^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/i;
 
 /** An address; undefined if the text is none. */
@@ -143,10 +141,10 @@ async function startAdmin({ address, names = [], token }: AdminSettings, given: 
     },
     { ...LIMITS, maxConnections },
   );
-  const { host, port, orAnyPort } = address;
+  const { host, port } = address;
   const bound = await server.listen(host, port).catch((error: unknown) => {
     const isInUse = codeOf(error) === "EADDRINUSE";
-    if (isInUse && orAnyPort) return server.listen(host, 0);
+    if (isInUse && address === SPARE) return server.listen(host, 0);
     const why = isInUse
       ? "the port is in use; choose another with --admin or ORRERY_ADMIN"
       : problemText(error);

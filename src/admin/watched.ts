@@ -1,16 +1,14 @@
 /** The listener's knowledge of its server: from observations, and from the counters of its threads. */
 
-import { type CacheCounts, type Observe, type RoundsStatus, rowOf } from "../observe/events.ts";
+import type { CacheCounts, Observe } from "../observe/events.ts";
 import { countersOf, mainThread, type RequestCells } from "../observe/metrics/counters.ts";
 import { readVitals, watchVitals } from "../observe/metrics/vitals.ts";
-import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { OpenState } from "../server/open.ts";
 import type { AdminGiven, Watched } from "../server/server.ts";
 import { History } from "./history.ts";
 import type { KeyFigures } from "./keys.ts";
 import { figuresOf, readTotals, type Totals } from "./metrics/figures.ts";
 import { ObservedCounts } from "./metrics/observed.ts";
-import { RecentProblems } from "./problems.ts";
 import type { Status } from "./status.ts";
 
 const EVERY_MS = 1000;
@@ -57,58 +55,35 @@ function watchRequests(cells: RequestCells): () => Status["requests"] {
   };
 }
 
-const NO_ROUNDS: RoundsStatus = {
-  lastSuccessAt: null,
-  lastSeconds: null,
-  lastDetails: null,
-  lastFailureAt: null,
-  lastFailure: null,
-};
-
 const NO_SEARCHES: CacheCounts = { hits: 0, misses: 0, entries: 0, bytes: 0 };
 
 /** A server, from before its first load to its end. */
 export class WatchedServer implements Watched {
   readonly given: AdminGiven;
   readonly history: History;
+  readonly snapshotEvents: History;
   readonly observed: ObservedCounts;
-  readonly problems: RecentProblems;
   readonly requests: () => Status["requests"];
   opened: OpenState | undefined;
-  /** Null until a round has ended. */
-  rounds: RoundsStatus | null = null;
   readonly #writeVitals: () => void;
 
   constructor(given: AdminGiven) {
     this.given = given;
     const { settings, requestCells, tables } = given;
     this.observed = new ObservedCounts(tables);
-    this.history = new History(settings);
-    this.problems = new RecentProblems(tables.events, this.history);
+    this.history = this.snapshotEvents = new History(settings, tables.events);
     this.requests = watchRequests(requestCells);
     const searches = () => this.opened?.served.search.counts() ?? NO_SEARCHES;
     this.#writeVitals = watchVitals(countersOf(requestCells, mainThread(requestCells)), searches);
   }
 
   readonly observe: Observe = (observation) => {
-    const { round } = rowOf(this.given.tables.events, observation);
-    if (round !== undefined) this.rounds = { ...(this.rounds ?? NO_ROUNDS), ...round(observation) };
     this.history.observe(observation);
-    this.problems.observe(observation);
     this.observed.observe(observation);
   };
 
   readonly onProgress = (share: number): void => {
     this.history.progress = share;
-  };
-
-  readonly snapshotEvents: SnapshotEvents = {
-    began: () => this.history.began(),
-    ended: () => this.history.ended(),
-    confirmed: (...at) => {
-      this.history.confirmed(...at);
-      this.problems.confirmed();
-    },
   };
 
   /** The newest figures of the running threads, the main thread first; a thread that hangs has none. */

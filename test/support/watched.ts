@@ -19,8 +19,8 @@ export function watchedServer(
     history: {
       served: isLoaded ? { id: "g-1", loadedAt: "1970-01-01T00:00:01.500Z", rows } : null,
       readiness: () => (isLoaded ? ready : { status: "loading", ageSeconds: null, createdAt: null }),
+      problemCounts: () => ({ "keys-refused": 1, "data-stale": 0 }),
     },
-    problems: { counts: () => ({ "keys-refused": 1, "data-stale": 0 }) },
     opened: {
       state: { gate: { keys: { size: 4 } } },
       sharedLimits: isLoaded ? { figures: () => figures } : undefined,
