@@ -232,12 +232,6 @@ function mayHold(path: string): boolean {
   return path === "/" || path === PAGE || path === DOCUMENT || path.startsWith(`${PAGE}/`);
 }
 
-interface ReadPages {
-  /** All but the document, by path. */
-  readonly files: ReadonlyMap<string, File>;
-  readonly document: PageFile;
-}
-
 interface MadeDocument {
   /** Id of the store whose examples it has. The store is not held, so that its memory is free after a reload. */
   readonly storeId: string;
@@ -251,16 +245,18 @@ export function openPages(settings: PagesSettings, limit: string): PageServer | 
   const { docs, cors } = settings;
   if (!docs) return undefined;
   const fixed = createFixedHeaders(cors);
-  let read: Promise<ReadPages> | undefined;
+  let read: Promise<PageFile> | undefined;
+  /** All but the document, by path. */
   let files: ReadonlyMap<string, File> | undefined;
   let document: MadeDocument | undefined;
 
-  async function readAll(): Promise<ReadPages> {
+  /** @returns the document, without examples */
+  async function readAll(): Promise<PageFile> {
     const stored = await readPages(REFERENCE);
     const others = stored.filter(({ path }) => path !== DOCUMENT);
     const prepared = others.map(async (file) => [file.path, await prepare(file, limit, settings)] as const);
     files = new Map(await Promise.all(prepared));
-    return { files, document: stored.find(({ path }) => path === DOCUMENT)! };
+    return stored.find(({ path }) => path === DOCUMENT)!;
   }
 
   /** The document with the examples of a snapshot. */
@@ -275,8 +271,8 @@ export function openPages(settings: PagesSettings, limit: string): PageServer | 
   async function answerLater(ask: Ask, path: string, store: ExampleStore): Promise<Reply | undefined> {
     try {
       read ??= readAll();
-      const all = await read;
-      const file = path === DOCUMENT ? await documentFor(all.document, store) : all.files.get(path);
+      const stored = await read;
+      const file = path === DOCUMENT ? await documentFor(stored, store) : files?.get(path);
       return file && answerWith(file, ask, fixed);
     } catch (error) {
       // A later attempt to read the files may succeed.
