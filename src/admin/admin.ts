@@ -16,7 +16,7 @@ import { adminConnectionLimit } from "../util/process/connection-limit.ts";
 import { codeOf, problemText } from "../util/system-error.ts";
 import { createAdminRouter, errorReply } from "./router.ts";
 import { adminRows } from "./rows.ts";
-import { WatchedServer } from "./watched.ts";
+import { watchServer } from "./watched.ts";
 
 export interface AdminAddress {
   /** A name, or an IP address without brackets. */
@@ -109,7 +109,7 @@ function faultReply(fault: FaultName, method: string | undefined): Reply {
 
 /** Starts listening. @throws {CommandError} */
 async function startAdmin({ address, names = [], token }: AdminSettings, given: AdminGiven): Promise<Admin> {
-  const watched = new WatchedServer(given);
+  const watched = watchServer(given);
   const answer = createAdminRouter(adminRows(watched), { names: [address.host, ...names], token });
   const maxConnections = adminConnectionLimit();
   const { observe } = given;

@@ -1,14 +1,14 @@
 /** The listener's knowledge of its server: from observations, and from the counters of its threads. */
 
-import type { CacheCounts, Observe } from "../observe/events.ts";
+import type { CacheCounts, Observation } from "../observe/events.ts";
 import { countersOf, mainThread, type RequestCells } from "../observe/metrics/counters.ts";
 import { readVitals, watchVitals } from "../observe/metrics/vitals.ts";
 import type { OpenState } from "../server/open.ts";
-import type { AdminGiven, Watched } from "../server/server.ts";
+import type { AdminGiven } from "../server/server.ts";
 import { History } from "./history.ts";
 import type { KeyFigures } from "./keys.ts";
 import { figuresOf, readTotals, type Totals } from "./metrics/figures.ts";
-import { ObservedCounts } from "./metrics/observed.ts";
+import { countEvents } from "./metrics/observed.ts";
 import type { Status } from "./status.ts";
 
 const EVERY_MS = 1000;
@@ -58,53 +58,46 @@ function watchRequests(cells: RequestCells): () => Status["requests"] {
 const NO_SEARCHES: CacheCounts = { hits: 0, misses: 0, entries: 0, bytes: 0 };
 
 /** A server, from before its first load to its end. */
-export class WatchedServer implements Watched {
-  readonly given: AdminGiven;
-  readonly history: History;
-  readonly snapshotEvents: History;
-  readonly observed: ObservedCounts;
-  readonly requests: () => Status["requests"];
-  opened: OpenState | undefined;
-  readonly #writeVitals: () => void;
+export type WatchedServer = ReturnType<typeof watchServer>;
 
-  constructor(given: AdminGiven) {
-    this.given = given;
-    const { settings, requestCells, tables } = given;
-    this.observed = new ObservedCounts(tables);
-    this.history = this.snapshotEvents = new History(settings, tables.events);
-    this.requests = watchRequests(requestCells);
-    const searches = () => this.opened?.served.search.counts() ?? NO_SEARCHES;
-    this.#writeVitals = watchVitals(countersOf(requestCells, mainThread(requestCells)), searches);
-  }
-
-  readonly observe: Observe = (observation) => {
-    this.history.observe(observation);
-    this.observed.observe(observation);
+export function watchServer(given: AdminGiven) {
+  const { settings, requestCells: cells, tables } = given;
+  const history = new History(settings, tables.events);
+  const observed = countEvents(tables);
+  const main = mainThread(cells);
+  const server = {
+    given,
+    history,
+    observed,
+    requests: watchRequests(cells),
+    opened: undefined as OpenState | undefined,
+    snapshotEvents: history,
+    observe(observation: Observation): void {
+      history.observe(observation);
+      observed.observe(observation);
+    },
+    onProgress(share: number): void {
+      history.progress = share;
+    },
+    /** The newest figures of the running threads, the main thread first; a thread that hangs has none. */
+    threads() {
+      writeVitals();
+      return [main, ...Array(main).keys()].flatMap((thread) => {
+        const figures = readVitals(countersOf(cells, thread));
+        if (figures === "none") return [];
+        return {
+          role: thread === main ? ("main" as const) : ("serving" as const),
+          number: thread === main ? 0 : thread + 1,
+          figures: figures === "late" ? undefined : figures,
+        };
+      });
+    },
+    /** Sources of the reports on keys; undefined until the first snapshot is loaded. */
+    keyFigures(): KeyFigures | undefined {
+      return server.opened && { ...server.opened.state.gate, use: given.keyUse };
+    },
   };
-
-  readonly onProgress = (share: number): void => {
-    this.history.progress = share;
-  };
-
-  /** The newest figures of the running threads, the main thread first; a thread that hangs has none. */
-  threads() {
-    const { requestCells: cells } = this.given;
-    const main = mainThread(cells);
-    this.#writeVitals();
-    return [main, ...Array(main).keys()].flatMap((thread) => {
-      const figures = readVitals(countersOf(cells, thread));
-      if (figures === "none") return [];
-      return {
-        role: thread === main ? ("main" as const) : ("serving" as const),
-        number: thread === main ? 0 : thread + 1,
-        figures: figures === "late" ? undefined : figures,
-      };
-    });
-  }
-
-  /** Sources of the reports on keys; undefined until the first snapshot is loaded. */
-  keyFigures(): KeyFigures | undefined {
-    if (this.opened === undefined) return undefined;
-    return { ...this.opened.state.gate, use: this.given.keyUse };
-  }
+  const searches = () => server.opened?.served.search.counts() ?? NO_SEARCHES;
+  const writeVitals = watchVitals(countersOf(cells, main), searches);
+  return server;
 }

@@ -1,13 +1,13 @@
 /** A server as its metrics read it. */
 
-import type { ObservedCounts } from "../../src/admin/metrics/observed.ts";
+import type { countEvents } from "../../src/admin/metrics/observed.ts";
 import type { WatchedServer } from "../../src/admin/watched.ts";
 import type { RequestCells } from "../../src/observe/metrics/counters.ts";
 
 /** @param isLoaded whether a snapshot was loaded */
 export function watchedServer(
   requestCells: RequestCells,
-  observed: ObservedCounts,
+  observed: ReturnType<typeof countEvents>,
   isLoaded: boolean,
 ): WatchedServer {
   const rows = { users: 1, worlds: 2, instances: 3 };
