@@ -15,8 +15,9 @@ import { type Body, sliceAll } from "../model/body.ts";
 import { FAULTS } from "../model/fault.ts";
 import type { Ask, Reply } from "../model/message.ts";
 import type { Setting, Settings } from "../settings/settings.ts";
+import type { Store } from "../store/generation.ts";
 import { isHttpUrl, problemWithPublicUrl, serversOf } from "./public-url.ts";
-import { type ExampleStore, fillExamples, findExamples, type ServedExamples } from "./served-examples.ts";
+import { fillExamples, findExamples, type ServedExamples } from "./served-examples.ts";
 
 const MAIL = /^[^\s@<>",;:]+@[^\s@<>",;:]+\.[^\s@<>",;:]+$/;
 
@@ -260,7 +261,7 @@ export function openPages(settings: PagesSettings, limit: string): PageServer | 
   }
 
   /** The document with the examples of a snapshot. */
-  async function documentFor(stored: PageFile, store: ExampleStore): Promise<File> {
+  async function documentFor(stored: PageFile, store: Store): Promise<File> {
     if (document?.storeId !== store.id)
       document = { storeId: store.id, file: prepare(stored, limit, settings, findExamples(store)) };
     const newest = document;
@@ -268,7 +269,7 @@ export function openPages(settings: PagesSettings, limit: string): PageServer | 
     return newest.made;
   }
 
-  async function answerLater(ask: Ask, path: string, store: ExampleStore): Promise<Reply | undefined> {
+  async function answerLater(ask: Ask, path: string, store: Store): Promise<Reply | undefined> {
     try {
       read ??= readAll();
       const stored = await read;
