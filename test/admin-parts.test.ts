@@ -12,6 +12,7 @@ import { keepMoments } from "../src/admin/status-reply.ts";
 import { countUse, createKeyUse } from "../src/auth/key-use.ts";
 import { createKeyRing, type KeyRecord } from "../src/auth/keys.ts";
 import { countRequest, createCounters } from "../src/auth/limit.ts";
+import { PROGRAM } from "../src/features.ts";
 import { bodyText } from "../src/model/body.ts";
 import type { Ask } from "../src/model/message.ts";
 import { OBSERVATIONS } from "./support/observations.ts";
@@ -231,7 +232,7 @@ describe("the busiest keys", () => {
 
 describe("readiness", () => {
   test("goes from loading over ready and stale to draining", () => {
-    const history = new History({ maxDataAge: 100 });
+    const history = new History({ maxDataAge: 100 }, PROGRAM.tables.events);
     const nothing = { generation: null, loadedAt: null, createdAt: null, ageSeconds: null };
     assert.deepEqual(history.readiness(), { status: "loading", ...nothing });
     history.began();

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { exposeMetrics } from "../src/admin/metrics/exposition.ts";
 import { figuresOf, quantile, readTotals } from "../src/admin/metrics/figures.ts";
-import { ObservedCounts } from "../src/admin/metrics/observed.ts";
+import { countEvents } from "../src/admin/metrics/observed.ts";
 import { ROUTES } from "../src/api/routes.ts";
 import { PROGRAM } from "../src/features.ts";
 import { FAULTS, type FaultName } from "../src/model/fault.ts";
@@ -179,7 +179,7 @@ describe("a quantile", () => {
 });
 
 const OPEN_METRICS = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
-const SERVER = watchedServer(createRequestCells(2), new ObservedCounts(PROGRAM.tables), true);
+const SERVER = watchedServer(createRequestCells(2), countEvents(PROGRAM.tables), true);
 
 describe("the text", () => {
   it("counts the CPU time of the process from its start, not from the first scrape", () => {

@@ -2,7 +2,7 @@
 
 import { it } from "node:test";
 import { exposeMetrics } from "../src/admin/metrics/exposition.ts";
-import { ObservedCounts } from "../src/admin/metrics/observed.ts";
+import { countEvents } from "../src/admin/metrics/observed.ts";
 import { VERSION } from "../src/admin/status-reply.ts";
 import { helpFor, overview } from "../src/cli/help.ts";
 import { createOpenApi } from "../src/docs-page/openapi.ts";
@@ -68,7 +68,7 @@ it("the text of metrics is the one recorded, in both formats", () => {
   }
   const recording = new Recording("metrics");
   for (const isLoaded of [false, true]) {
-    const observed = new ObservedCounts(PROGRAM.tables);
+    const observed = countEvents(PROGRAM.tables);
     if (isLoaded) for (const observation of OBSERVATIONS) observed.observe(observation);
     const server = watchedServer(cells, observed, isLoaded);
     for (const accept of ["text/plain", "application/openmetrics-text"]) {

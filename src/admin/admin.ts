@@ -16,20 +16,18 @@ import { adminConnectionLimit } from "../util/process/connection-limit.ts";
 import { codeOf, problemText } from "../util/system-error.ts";
 import { createAdminRouter, errorReply } from "./router.ts";
 import { adminRows } from "./rows.ts";
-import { WatchedServer } from "./watched.ts";
+import { watchServer } from "./watched.ts";
 
 export interface AdminAddress {
   /** A name, or an IP address without brackets. */
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
-  /** Whether any free port will do when this one is in use. */
-  readonly orAnyPort?: true;
 }
 
 const DEFAULT_HOST = "127.0.0.1";
-/** Default address of a demo; several demos may run at the same time. */
-const SPARE: AdminAddress = { host: DEFAULT_HOST, port: 8788, orAnyPort: true };
+/** Default address of a demo, or any free port if this one is in use: several demos may run at the same time. */
+const SPARE: AdminAddress = { host: DEFAULT_HOST, port: 8788 };
 const NAME = /^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/i;
 
 /** An address; undefined if the text is none. */
@@ -111,7 +109,7 @@ function faultReply(fault: FaultName, method: string | undefined): Reply {
 
 /** Starts listening. @throws {CommandError} */
 async function startAdmin({ address, names = [], token }: AdminSettings, given: AdminGiven): Promise<Admin> {
-  const watched = new WatchedServer(given);
+  const watched = watchServer(given);
   const answer = createAdminRouter(adminRows(watched), { names: [address.host, ...names], token });
   const maxConnections = adminConnectionLimit();
   const { observe } = given;
@@ -143,10 +141,10 @@ async function startAdmin({ address, names = [], token }: AdminSettings, given: 
     },
     { ...LIMITS, maxConnections },
   );
-  const { host, port, orAnyPort } = address;
+  const { host, port } = address;
   const bound = await server.listen(host, port).catch((error: unknown) => {
     const isInUse = codeOf(error) === "EADDRINUSE";
-    if (isInUse && orAnyPort) return server.listen(host, 0);
+    if (isInUse && address === SPARE) return server.listen(host, 0);
     const why = isInUse
       ? "the port is in use; choose another with --admin or ORRERY_ADMIN"
       : problemText(error);

@@ -1,11 +1,19 @@
-/** Observations since the start (loads, keys), and whether the server is ready for requests. */
+/** Observations since the start (loads, keys, problems), and whether the server is ready for requests. */
 
 import { parseTime, secondsAhead } from "../model/time.ts";
-import type { Observation } from "../observe/events.ts";
+import { type Observation, type RoundsStatus, rowOf, type Tables } from "../observe/events.ts";
 import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { Settings } from "../settings/settings.ts";
 import { noWorldsText } from "../snapshot/loaded.ts";
-import type { LoadStatus, Problem, Readiness, ServedStatus, Status } from "./status.ts";
+import {
+  type LoadStatus,
+  PROBLEM_KINDS,
+  type Problem,
+  type ProblemKind,
+  type Readiness,
+  type ServedStatus,
+  type Status,
+} from "./status.ts";
 
 const UNDATED = "The snapshot has no manifest.json with createdAt, so --max-data-age has no effect.";
 
@@ -20,6 +28,14 @@ const NO_FIGURES = {
   problems: [],
   retryMs: null,
 } as const;
+
+const NO_ROUNDS: RoundsStatus = {
+  lastSuccessAt: null,
+  lastSeconds: null,
+  lastDetails: null,
+  lastFailureAt: null,
+  lastFailure: null,
+};
 
 const REASONS = {
   loading: "The first snapshot is being loaded.",
@@ -43,31 +59,38 @@ export class History implements SnapshotEvents {
   keysLoadedAt: string | null = null;
   /** `createdAt` in the manifest of the served data; null if it has no valid one, and before the first load. */
   createdAt: string | null = null;
-  /** Of the served data, if they have worlds and none is visible. */
-  #worldsHidden: Problem | undefined;
+  /** Null until a round has ended. */
+  rounds: RoundsStatus | null = null;
+  readonly #events: Tables["events"];
+  /** Problems that events began, by kind; `until` is when one ends without an event, in milliseconds since the epoch. */
+  readonly #begun = new Map<string, { readonly problem: Problem; readonly until: number }>();
   #confirmedAt: number | undefined;
   #loadingSince: number | undefined;
   /** Share of the snapshot's bytes read so far, 0 to 1. */
   progress = 0;
   isDraining = false;
 
-  constructor({ maxDataAge }: Pick<Settings, "maxDataAge">) {
+  constructor({ maxDataAge }: Pick<Settings, "maxDataAge">, events: Tables["events"]) {
     this.maxDataAge = maxDataAge;
+    this.#events = events;
   }
 
   /** Called for each request, too, if accesses are logged. */
   observe(observation: Observation): void {
+    const { round, ends, problem, problemMs } = rowOf(this.#events, observation);
+    if (round !== undefined) this.rounds = { ...(this.rounds ?? NO_ROUNDS), ...round(observation) };
+    if (ends !== undefined) this.#begun.delete(ends);
+    const message = problem?.(observation);
+    // A test holds the list of kinds to the rows.
+    if (message !== undefined) this.#begin(observation.kind as ProblemKind, message, problemMs);
     switch (observation.kind) {
       case "snapshot-loaded": {
         const { generation: id, counts: rows, hiddenWorlds, bytes, ms: durationMs, read, kept } = observation;
         const { readMs, packMs, indexMs } = observation;
         this.served = { id, loadedAt: now(), rows, bytes };
         this.#note("loaded", { durationMs, phases: { readMs, packMs, indexMs }, rows, read, kept });
-        const { since = now() } = this.#worldsHidden ?? {};
-        const isHidden = rows.worlds === 0 && hiddenWorlds > 0;
-        this.#worldsHidden = isHidden
-          ? { kind: "worlds-hidden", since, message: noWorldsText(hiddenWorlds) }
-          : undefined;
+        if (rows.worlds === 0 && hiddenWorlds > 0) this.#begin("worlds-hidden", noWorldsText(hiddenWorlds));
+        else this.#begun.delete("worlds-hidden");
         break;
       }
       case "snapshot-unchanged": {
@@ -91,6 +114,13 @@ export class History implements SnapshotEvents {
     }
   }
 
+  /** @param lastsMs when no event ends it */
+  #begin(kind: ProblemKind, message: string, lastsMs = Number.POSITIVE_INFINITY): void {
+    const before = this.#begun.get(kind);
+    const since = before && Date.now() < before.until ? before.problem.since : now();
+    this.#begun.set(kind, { problem: { kind, since, message }, until: Date.now() + lastsMs });
+  }
+
   #note(result: LoadStatus["result"], figures: Partial<LoadStatus>): void {
     this.loads.unshift(this.makeLoad(result, figures));
     this.loads.length = Math.min(this.loads.length, MOST_LOADS);
@@ -111,6 +141,7 @@ export class History implements SnapshotEvents {
   };
 
   readonly confirmed: SnapshotEvents["confirmed"] = (ageMs, createdAt) => {
+    this.#begun.delete("snapshot-refused");
     this.#confirmedAt = performance.now() - ageMs;
     // In a prepared file it was never validated.
     this.createdAt = createdAt === undefined || Number.isNaN(parseTime(createdAt)) ? null : createdAt;
@@ -141,9 +172,23 @@ export class History implements SnapshotEvents {
     return { bySeconds: age - most, message };
   }
 
-  /** Problems of the served data. @param now milliseconds since the epoch */
-  problems(now: number): Problem[] {
-    const problems = this.#worldsHidden ? [this.#worldsHidden] : [];
+  /** All current problems: those that events began, and those of the served data. */
+  problems(): readonly Problem[] {
+    const now = Date.now();
+    const begun = [...this.#begun.values()].flatMap(({ problem, until }) => (now < until ? problem : []));
+    const all = [...begun, ...this.#problemsOfData(now)];
+    return all.sort((a, b) => PROBLEM_KINDS.indexOf(a.kind) - PROBLEM_KINDS.indexOf(b.kind));
+  }
+
+  /** By kind: 1 for a current problem, else 0. */
+  problemCounts(): Readonly<Record<string, number>> {
+    const kinds = this.problems().map(({ kind }) => kind);
+    return Object.fromEntries(PROBLEM_KINDS.map((kind) => [kind, Number(kinds.includes(kind))]));
+  }
+
+  /** @param now milliseconds since the epoch */
+  #problemsOfData(now: number): Problem[] {
+    const problems: Problem[] = [];
     const status = this.#status();
     if (this.served === null || (status !== "stale" && status !== "ready")) return problems;
     const old = this.tooOld();

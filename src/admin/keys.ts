@@ -15,13 +15,11 @@ export interface KeyFigures extends Pick<Gate, "keys" | "counters" | "defaultLim
   readonly use: readonly KeyUse[];
 }
 
-/** Creates readers of the keys at a moment, by slot; a slot without a key gives undefined. */
+/** Creates a reader of the keys at a moment, by slot; a slot without a key gives undefined. */
 function keyReader({ keys, counters, defaultLimit, use }: KeyFigures, now: number) {
-  const { bySlot } = keys;
   const { usedBy, reset } = readCounts(counters, now);
-
-  function statusOf(slot: number): KeyStatus | undefined {
-    const key = bySlot[slot];
+  return (slot: number): KeyStatus | undefined => {
+    const key = keys.bySlot[slot];
     if (key === undefined) return undefined;
     const { id, name, kind } = key;
     const { passed, refused, lastUsed } = useOf(use, slot);
@@ -30,28 +28,26 @@ function keyReader({ keys, counters, defaultLimit, use }: KeyFigures, now: numbe
     const remaining = limit === null ? null : Math.max(0, limit - used);
     const lastUsedAt = lastUsed === null ? null : new Date(lastUsed * 1000).toISOString();
     return { id, name, kind, used, limit, remaining, resetEpochSeconds: reset, passed, refused, lastUsedAt };
-  }
-
-  return { slots: bySlot.length, statusOf };
+  };
 }
 
 /** Finds the busiest keys: most requests since the start first, refused ones included. Looks at all keys, sorts only a few. */
 export function busiestKeys(figures: KeyFigures, now: number, most = 20): KeyStatus[] {
-  const { slots, statusOf } = keyReader(figures, now);
+  const { bySlot } = figures.keys;
   /** Most requests first: few, so that sorting them is cheap. */
-  const busiest: { readonly slot: number; readonly requests: number }[] = [];
-  for (let slot = 0; slot < slots; slot++) {
+  const busiest: { readonly slot: number; readonly id: string; readonly requests: number }[] = [];
+  for (let slot = 0; slot < bySlot.length; slot++) {
     const requests = requestsOf(figures.use, slot);
     const isFull = busiest.length === most;
     if (requests === 0 || (isFull && requests <= busiest.at(-1)!.requests)) continue;
-    if (figures.keys.bySlot[slot] === undefined) continue;
-    busiest.push({ slot, requests });
+    const key = bySlot[slot];
+    if (key === undefined) continue;
+    busiest.push({ slot, id: key.id, requests });
     busiest.sort((a, b) => b.requests - a.requests).splice(most);
   }
-  return busiest
-    .map(({ slot, requests }) => ({ status: statusOf(slot)!, requests }))
-    .sort((a, b) => b.requests - a.requests || (a.status.id < b.status.id ? -1 : 1))
-    .map(({ status }) => status);
+  busiest.sort((a, b) => b.requests - a.requests || (a.id < b.id ? -1 : 1));
+  const statusOf = keyReader(figures, now);
+  return busiest.map(({ slot }) => statusOf(slot)!);
 }
 
 /**
@@ -65,7 +61,8 @@ export function answerKeys(query: string, figures: KeyFigures | undefined): Repl
   // Nine digits exceed any number of keys.
   if (!/^\d{1,9}$/.test(after)) return errorReply(400, "after must be the next of the page before");
   if (figures === undefined) return errorReply(503, "The first snapshot is being loaded");
-  const { slots, statusOf } = keyReader(figures, Date.now());
+  const statusOf = keyReader(figures, Date.now());
+  const slots = figures.keys.bySlot.length;
   const found = id === null ? undefined : statusOf(figures.counters.slots.get(id) ?? -1);
   if (id !== null && found === undefined) return errorReply(404, "No key has this id");
   const from = Number(after);

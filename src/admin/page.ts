@@ -16,8 +16,7 @@ import { type AdminRow, ASKS_FOR_TOKEN, adminReply } from "./router.ts";
 function policyOf({ allows }: PageFile): string {
   return [
     "default-src 'none'",
-    `script-src ${allows!.script}`,
-    `style-src ${allows!.style}`,
+    allows!,
     "img-src data:",
     "connect-src 'self'",
     "base-uri 'none'",

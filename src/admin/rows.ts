@@ -78,7 +78,6 @@ export function adminRows(server: WatchedServer): readonly AdminRow[] {
     const readiness = server.history.readiness();
     return jsonReply(readiness.status === "ready" ? 200 : 503, readiness);
   };
-  const explained = (ask: Ask) => explain(ask, server.opened);
   const keys = (ask: Ask): Reply => answerKeys(queryOf(ask), server.keyFigures());
   return [
     { method: "GET", path: "/livez", access: "open", answer: () => LIVE },
@@ -86,7 +85,7 @@ export function adminRows(server: WatchedServer): readonly AdminRow[] {
     { method: "GET", path: "/status", isCostly: true, answer: () => jsonReply(200, status()) },
     { method: "GET", path: "/keys", isCostly: true, answer: keys },
     { method: "GET", path: "/history", isCostly: true, answer: () => jsonReply(200, history()) },
-    { method: "GET", path: "/explain", isCostly: true, answer: explained },
+    { method: "GET", path: "/explain", isCostly: true, answer: (ask) => explain(ask, server.opened) },
     { method: "GET", path: "/metrics", isCostly: true, answer: (ask) => answerMetrics(server, ask) },
     { method: "POST", path: "/reload", access: "action", answer: reloadAnswers(server) },
     { method: "GET", path: "/", ...pageAnswers() },

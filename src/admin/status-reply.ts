@@ -1,9 +1,9 @@
 /** Builds the replies of `/status` and `/history`. */
 
+import type { SharedLimits } from "../auth/shared.ts";
 import { packageJson } from "../install/package.ts";
 import type { ThreadFigures } from "../observe/metrics/vitals.ts";
 import { busiestKeys } from "./keys.ts";
-import { limitsStatus } from "./problems.ts";
 import type { Moment, Status, ThreadStatus, TimelineReply } from "./status.ts";
 import type { WatchedServer } from "./watched.ts";
 
@@ -66,6 +66,16 @@ function sum(threads: readonly ThreadFigures[], figure: keyof ThreadFigures): nu
   return threads.reduce((total, figures) => total + (figures[figure] ?? 0), 0);
 }
 
+/** The part of the status on shared limits. */
+export function limitsStatus(limits: SharedLimits | undefined): Status["limits"] {
+  const { problem = null, since = null, losses = 0, replicas = null } = limits ?? {};
+  const shared = limits !== undefined;
+  const server = problem === null ? "reachable" : "away";
+  const { alone = 0, refused = 0 } = limits?.figures() ?? {};
+  const requests = shared ? { alone, refused } : null;
+  return { shared, server: shared ? server : null, since, losses, problem, replicas, requests };
+}
+
 /** Measures the figures of the charts; does not look at the keys, which may be many. */
 export function measureMoment(server: WatchedServer): Moment {
   const { threads, memory } = threadsStatus(server);
@@ -120,8 +130,8 @@ export function createStatus(server: WatchedServer): () => Status {
       startedAt: new Date(performance.timeOrigin).toISOString(),
       uptimeSeconds: Math.round(performance.now() / 100) / 10,
       ready: { ...ready, reason: history.reason(), maxDataAgeSeconds: history.maxDataAge },
-      problems: server.problems.list(),
-      rounds: server.rounds,
+      problems: history.problems(),
+      rounds: history.rounds,
       url: history.url,
       threads,
       generation: history.served && { ...history.served, ...ages },

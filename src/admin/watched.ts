@@ -1,16 +1,14 @@
 /** The listener's knowledge of its server: from observations, and from the counters of its threads. */
 
-import { type CacheCounts, type Observe, type RoundsStatus, rowOf } from "../observe/events.ts";
+import type { CacheCounts, Observation } from "../observe/events.ts";
 import { countersOf, mainThread, type RequestCells } from "../observe/metrics/counters.ts";
 import { readVitals, watchVitals } from "../observe/metrics/vitals.ts";
-import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { OpenState } from "../server/open.ts";
-import type { AdminGiven, Watched } from "../server/server.ts";
+import type { AdminGiven } from "../server/server.ts";
 import { History } from "./history.ts";
 import type { KeyFigures } from "./keys.ts";
 import { figuresOf, readTotals, type Totals } from "./metrics/figures.ts";
-import { ObservedCounts } from "./metrics/observed.ts";
-import { RecentProblems } from "./problems.ts";
+import { countEvents } from "./metrics/observed.ts";
 import type { Status } from "./status.ts";
 
 const EVERY_MS = 1000;
@@ -57,79 +55,49 @@ function watchRequests(cells: RequestCells): () => Status["requests"] {
   };
 }
 
-const NO_ROUNDS: RoundsStatus = {
-  lastSuccessAt: null,
-  lastSeconds: null,
-  lastDetails: null,
-  lastFailureAt: null,
-  lastFailure: null,
-};
-
 const NO_SEARCHES: CacheCounts = { hits: 0, misses: 0, entries: 0, bytes: 0 };
 
 /** A server, from before its first load to its end. */
-export class WatchedServer implements Watched {
-  readonly given: AdminGiven;
-  readonly history: History;
-  readonly observed: ObservedCounts;
-  readonly problems: RecentProblems;
-  readonly requests: () => Status["requests"];
-  opened: OpenState | undefined;
-  /** Null until a round has ended. */
-  rounds: RoundsStatus | null = null;
-  readonly #writeVitals: () => void;
+export type WatchedServer = ReturnType<typeof watchServer>;
 
-  constructor(given: AdminGiven) {
-    this.given = given;
-    const { settings, requestCells, tables } = given;
-    this.observed = new ObservedCounts(tables);
-    this.history = new History(settings);
-    this.problems = new RecentProblems(tables.events, this.history);
-    this.requests = watchRequests(requestCells);
-    const searches = () => this.opened?.served.search.counts() ?? NO_SEARCHES;
-    this.#writeVitals = watchVitals(countersOf(requestCells, mainThread(requestCells)), searches);
-  }
-
-  readonly observe: Observe = (observation) => {
-    const { round } = rowOf(this.given.tables.events, observation);
-    if (round !== undefined) this.rounds = { ...(this.rounds ?? NO_ROUNDS), ...round(observation) };
-    this.history.observe(observation);
-    this.problems.observe(observation);
-    this.observed.observe(observation);
-  };
-
-  readonly onProgress = (share: number): void => {
-    this.history.progress = share;
-  };
-
-  readonly snapshotEvents: SnapshotEvents = {
-    began: () => this.history.began(),
-    ended: () => this.history.ended(),
-    confirmed: (...at) => {
-      this.history.confirmed(...at);
-      this.problems.confirmed();
+export function watchServer(given: AdminGiven) {
+  const { settings, requestCells: cells, tables } = given;
+  const history = new History(settings, tables.events);
+  const observed = countEvents(tables);
+  const main = mainThread(cells);
+  const server = {
+    given,
+    history,
+    observed,
+    requests: watchRequests(cells),
+    opened: undefined as OpenState | undefined,
+    snapshotEvents: history,
+    observe(observation: Observation): void {
+      history.observe(observation);
+      observed.observe(observation);
+    },
+    onProgress(share: number): void {
+      history.progress = share;
+    },
+    /** The newest figures of the running threads, the main thread first; a thread that hangs has none. */
+    threads() {
+      writeVitals();
+      return [main, ...Array(main).keys()].flatMap((thread) => {
+        const figures = readVitals(countersOf(cells, thread));
+        if (figures === "none") return [];
+        return {
+          role: thread === main ? ("main" as const) : ("serving" as const),
+          number: thread === main ? 0 : thread + 1,
+          figures: figures === "late" ? undefined : figures,
+        };
+      });
+    },
+    /** Sources of the reports on keys; undefined until the first snapshot is loaded. */
+    keyFigures(): KeyFigures | undefined {
+      return server.opened && { ...server.opened.state.gate, use: given.keyUse };
     },
   };
-
-  /** The newest figures of the running threads, the main thread first; a thread that hangs has none. */
-  threads() {
-    const { requestCells: cells } = this.given;
-    const main = mainThread(cells);
-    this.#writeVitals();
-    return [main, ...Array(main).keys()].flatMap((thread) => {
-      const figures = readVitals(countersOf(cells, thread));
-      if (figures === "none") return [];
-      return {
-        role: thread === main ? ("main" as const) : ("serving" as const),
-        number: thread === main ? 0 : thread + 1,
-        figures: figures === "late" ? undefined : figures,
-      };
-    });
-  }
-
-  /** Sources of the reports on keys; undefined until the first snapshot is loaded. */
-  keyFigures(): KeyFigures | undefined {
-    if (this.opened === undefined) return undefined;
-    return { ...this.opened.state.gate, use: this.given.keyUse };
-  }
+  const searches = () => server.opened?.served.search.counts() ?? NO_SEARCHES;
+  const writeVitals = watchVitals(countersOf(cells, main), searches);
+  return server;
 }

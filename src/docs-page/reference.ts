@@ -15,8 +15,9 @@ import { type Body, sliceAll } from "../model/body.ts";
 import { FAULTS } from "../model/fault.ts";
 import type { Ask, Reply } from "../model/message.ts";
 import type { Setting, Settings } from "../settings/settings.ts";
+import type { Store } from "../store/generation.ts";
 import { isHttpUrl, problemWithPublicUrl, serversOf } from "./public-url.ts";
-import { type ExampleStore, fillExamples, findExamples, type ServedExamples } from "./served-examples.ts";
+import { fillExamples, findExamples, type ServedExamples } from "./served-examples.ts";
 
 const MAIL = /^[^\s@<>",;:]+@[^\s@<>",;:]+\.[^\s@<>",;:]+$/;
 
@@ -232,12 +233,6 @@ function mayHold(path: string): boolean {
   return path === "/" || path === PAGE || path === DOCUMENT || path.startsWith(`${PAGE}/`);
 }
 
-interface ReadPages {
-  /** All but the document, by path. */
-  readonly files: ReadonlyMap<string, File>;
-  readonly document: PageFile;
-}
-
 interface MadeDocument {
   /** Id of the store whose examples it has. The store is not held, so that its memory is free after a reload. */
   readonly storeId: string;
@@ -251,20 +246,22 @@ export function openPages(settings: PagesSettings, limit: string): PageServer | 
   const { docs, cors } = settings;
   if (!docs) return undefined;
   const fixed = createFixedHeaders(cors);
-  let read: Promise<ReadPages> | undefined;
+  let read: Promise<PageFile> | undefined;
+  /** All but the document, by path. */
   let files: ReadonlyMap<string, File> | undefined;
   let document: MadeDocument | undefined;
 
-  async function readAll(): Promise<ReadPages> {
+  /** @returns the document, without examples */
+  async function readAll(): Promise<PageFile> {
     const stored = await readPages(REFERENCE);
     const others = stored.filter(({ path }) => path !== DOCUMENT);
     const prepared = others.map(async (file) => [file.path, await prepare(file, limit, settings)] as const);
     files = new Map(await Promise.all(prepared));
-    return { files, document: stored.find(({ path }) => path === DOCUMENT)! };
+    return stored.find(({ path }) => path === DOCUMENT)!;
   }
 
   /** The document with the examples of a snapshot. */
-  async function documentFor(stored: PageFile, store: ExampleStore): Promise<File> {
+  async function documentFor(stored: PageFile, store: Store): Promise<File> {
     if (document?.storeId !== store.id)
       document = { storeId: store.id, file: prepare(stored, limit, settings, findExamples(store)) };
     const newest = document;
@@ -272,11 +269,11 @@ export function openPages(settings: PagesSettings, limit: string): PageServer | 
     return newest.made;
   }
 
-  async function answerLater(ask: Ask, path: string, store: ExampleStore): Promise<Reply | undefined> {
+  async function answerLater(ask: Ask, path: string, store: Store): Promise<Reply | undefined> {
     try {
       read ??= readAll();
-      const all = await read;
-      const file = path === DOCUMENT ? await documentFor(all.document, store) : all.files.get(path);
+      const stored = await read;
+      const file = path === DOCUMENT ? await documentFor(stored, store) : files?.get(path);
       return file && answerWith(file, ask, fixed);
     } catch (error) {
       // A later attempt to read the files may succeed.

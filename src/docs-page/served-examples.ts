@@ -5,8 +5,6 @@ import type { Store } from "../store/generation.ts";
 import { findId } from "../store/ids.ts";
 import { idText, rowObject } from "../store/table.ts";
 
-export type ExampleStore = Pick<Store, "id" | "users" | "worlds" | "instances">;
-
 /** Each is undefined where no row is visible that has it. */
 export interface ServedExamples {
   /** Id of the newest world. */
@@ -46,7 +44,7 @@ function namesOf(table: Store["users"] | Store["worlds"], first: number): string
   });
 }
 
-export function findExamples({ users, worlds, instances }: ExampleStore): ServedExamples {
+export function findExamples({ users, worlds, instances }: Store): ServedExamples {
   const world = worlds.rows > 0 ? rowObject<World>(worlds, 0) : undefined;
   const ownerRow = world === undefined ? -1 : findId(users.ids, world.ownerId);
   const userRow = Math.max(ownerRow, 0);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { type Figures, figuresOf, readTotals } from "../../src/admin/metrics/figures.ts";
+import { figuresOf, readTotals } from "../../src/admin/metrics/figures.ts";
 import {
   countersOf,
   createRequestCells,
@@ -31,7 +31,7 @@ function counted(cells: RequestCells): string[] {
   return lines.sort();
 }
 
-const figures = (cells: RequestCells): Figures => figuresOf(readTotals(cells));
+const figures = (cells: RequestCells) => figuresOf(readTotals(cells));
 
 test("each request is counted by its method, route and status", async () => {
   const cells = createRequestCells(1);

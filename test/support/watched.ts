@@ -1,13 +1,13 @@
 /** A server as its metrics read it. */
 
-import type { ObservedCounts } from "../../src/admin/metrics/observed.ts";
+import type { countEvents } from "../../src/admin/metrics/observed.ts";
 import type { WatchedServer } from "../../src/admin/watched.ts";
 import type { RequestCells } from "../../src/observe/metrics/counters.ts";
 
 /** @param isLoaded whether a snapshot was loaded */
 export function watchedServer(
   requestCells: RequestCells,
-  observed: ObservedCounts,
+  observed: ReturnType<typeof countEvents>,
   isLoaded: boolean,
 ): WatchedServer {
   const rows = { users: 1, worlds: 2, instances: 3 };
@@ -19,8 +19,8 @@ export function watchedServer(
     history: {
       served: isLoaded ? { id: "g-1", loadedAt: "1970-01-01T00:00:01.500Z", rows } : null,
       readiness: () => (isLoaded ? ready : { status: "loading", ageSeconds: null, createdAt: null }),
+      problemCounts: () => ({ "keys-refused": 1, "data-stale": 0 }),
     },
-    problems: { counts: () => ({ "keys-refused": 1, "data-stale": 0 }) },
     opened: {
       state: { gate: { keys: { size: 4 } } },
       sharedLimits: isLoaded ? { figures: () => figures } : undefined,

@@ -47,8 +47,6 @@ export function readTotals(cells: RequestCells): Totals {
   return totals;
 }
 
-export type Figures = ReturnType<typeof figuresOf>;
-
 /** Figures of sums. @param since earlier sums of the same cells, which are subtracted */
 export function figuresOf(totals: Totals, since?: Totals) {
   const counts = since === undefined ? totals : totals.map((value, at) => value - since[at]!);

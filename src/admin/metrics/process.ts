@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { getHeapSpaceStatistics } from "node:v8";
-import { by, type Family, labelsOf, one } from "./samples.ts";
+import { by, type Family, labelsOf, one, type Sample } from "./samples.ts";
 
 function ifThere<Value>(read: () => Value): Value | undefined {
   try {
@@ -45,29 +45,28 @@ function singles(): (readonly [name: string, help: string, value: number | undef
   ];
 }
 
+function family(name: string, help: string, values: readonly Sample[]): Family {
+  return { name, help, type: name.endsWith("_total") ? "counter" : "gauge", values };
+}
+
 export function processFamilies(): readonly Family[] {
   const spaces = ifThere(getHeapSpaceStatistics) ?? [];
-  const ofSpaces = (word: string, size: (space: (typeof spaces)[number]) => number): Family => ({
-    name: `nodejs_heap_space_size_${word}_bytes`,
-    help: `Process heap space size ${word} from Node.js in bytes.`,
-    type: "gauge",
-    values: by("space", Object.fromEntries(spaces.map((s) => [s.space_name.replace("_space", ""), size(s)]))),
-  });
+  const ofSpaces = (word: string, size: (space: (typeof spaces)[number]) => number): Family => {
+    const sizes = spaces.map((space) => [space.space_name.replace("_space", ""), size(space)]);
+    const help = `Process heap space size ${word} from Node.js in bytes.`;
+    return family(`nodejs_heap_space_size_${word}_bytes`, help, by("space", Object.fromEntries(sizes)));
+  };
   const { version } = process;
   const [major = "", minor = "", patch = ""] = version.slice(1).split(".");
   return [
-    ...singles().flatMap(([name, help, value]) => {
-      const type = name.endsWith("_total") ? "counter" : "gauge";
-      return value === undefined ? [] : [{ name, help, type, values: one(value) }];
-    }),
+    ...singles().flatMap(([name, help, value]) =>
+      value === undefined ? [] : family(name, help, one(value)),
+    ),
     ofSpaces("total", (space) => space.space_size),
     ofSpaces("used", (space) => space.space_used_size),
     ofSpaces("available", (space) => space.space_available_size),
-    {
-      name: "nodejs_version_info",
-      help: "Node.js version info.",
-      type: "gauge",
-      values: [[`{${labelsOf({ version, major, minor, patch })}}`, 1]],
-    },
+    family("nodejs_version_info", "Node.js version info.", [
+      [`{${labelsOf({ version, major, minor, patch })}}`, 1],
+    ]),
   ];
 }

@@ -54,8 +54,8 @@ export interface PageFile {
   readonly hash: string;
   /** Whether its path contains the hash, so that its contents never change. */
   readonly isHashed: boolean;
-  /** For a page with inline script and style: the hashes that its policy allows, such as `'sha256-…'`. */
-  readonly allows?: { readonly script: string; readonly style: string };
+  /** For a page with inline script and style: the directives of its policy that allow them by their hashes. */
+  readonly allows?: string;
   /** Its contents, gzipped, as Base64. */
   readonly gzip: string;
 }

@@ -59,7 +59,7 @@ async function storeAsOne(path: string, html: string, loaded: Map<string, Uint8A
     );
   if (/"page\.(js|css)"/.test(text.replace(script!, "")))
     throw new Error(`${path}: its script or style has no place`);
-  const allows = { script: sourceOf(script!), style: sourceOf(style!) };
+  const allows = `script-src ${sourceOf(script!)}; style-src ${sourceOf(style!)}`;
   return { ...(await store(path, text, false)), allows };
 }
 

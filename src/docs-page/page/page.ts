@@ -25,13 +25,11 @@ const wrap =
   (props: Props): unknown =>
     render(React.createElement, Original, props);
 
-/** Hides a part: the choice of a server, of which there is only one, and the introduction, which the page has itself. */
+/** Hides a part. */
 const nothing = wrap(() => null);
 
 /** Keeps browsers from remembering typed text: it may be a token. */
 const FORGETFUL = { autoComplete: "off", spellCheck: false };
-
-const forgetful = wrap((make, Input, props) => make(Input, { ...props, ...FORGETFUL }));
 
 /** A component with an invisible label. */
 function labelled(make: CreateElement, name: unknown, component: unknown, props: Props): unknown {
@@ -45,73 +43,6 @@ interface FieldProps extends Props {
   readonly onChange: (value: string, name: unknown) => void;
 }
 
-/**
- * A parameter's field that reports its text at once. Swagger UI's own does so 0.35 s after the last key, or when it loses
- * the focus: a click on Execute that moves no focus, as by speech control or a script, would send the example.
- */
-const prompt = wrap((make, Original, props) => {
-  const { schema, errors, onChange, value, description, disabled, keyName } = props as FieldProps;
-  if (schema?.get("enum") !== undefined) return labelled(make, description, Original, props);
-  return make("input", {
-    ...FORGETFUL,
-    type: "text",
-    className: errors?.size ? "invalid" : "",
-    value: String(value ?? ""),
-    placeholder: description,
-    disabled,
-    onChange: (event: { readonly target: { readonly value: string } }) =>
-      onChange(event.target.value, keyName),
-  });
-});
-
-/** Folds a part that few read. */
-const foldedHeaders = wrap((make, Headers, props) =>
-  make("details", {}, make("summary", {}, "Headers"), make(Headers, props)),
-);
-
-/** Folds each documented status to one line, except that of success. */
-const foldedResponse = wrap((make, Response, props) => {
-  const row = make(Response, props);
-  const { code, response } = props as { code: string; response: { get: (name: string) => unknown } };
-  if (code === "200") return row;
-  const says = String(response.get("description") ?? "").replaceAll("`", "");
-  const summary = make("summary", {}, make("b", {}, code), " ", says);
-  const table = make("table", {}, make("tbody", {}, row));
-  const details = make("details", { className: "folded" }, summary, table);
-  return make("tr", {}, make("td", { colSpan: 3 }, details));
-});
-
-/** Labels a list of choices. */
-const named = wrap((make, Choices, props) => labelled(make, "Example", Choices, props));
-
-/** Removes a link within a button, which cannot be reached; the address names the open part anyway. */
-const unlinked = wrap((make, _, { text }) => make("span", {}, text));
-
-/** Makes the text of a button its accessible name. */
-const asWritten = wrap((make, Button, { "aria-label": _, ...props }) => make(Button, props));
-
-/** The form of the token. Swagger UI calls it "Value", and names its scheme in three ways. */
-const tokenForm = wrap((make, _, props) => {
-  const { name, schema, authorized, onChange } = props as AuthorizationProps;
-  const isKnown = authorized?.getIn([name, "value"]) !== undefined;
-  return make(
-    "div",
-    {},
-    make("label", { htmlFor: "token" }, "Token"),
-    make("p", {}, schema.get("description")),
-    isKnown
-      ? make("p", {}, "This page has a token.")
-      : make("input", {
-          ...FORGETFUL,
-          id: "token",
-          type: "text",
-          autoFocus: true,
-          onChange: ({ target }: { readonly target: { readonly value: string } }) =>
-            onChange({ name, schema, value: target.value }),
-        }),
-  );
-});
-
 /** The props of a form for a security scheme that are used here. */
 interface AuthorizationProps extends Props {
   readonly name: string;
@@ -120,25 +51,75 @@ interface AuthorizationProps extends Props {
   readonly onChange: (given: Props) => void;
 }
 
-const closing = wrap((make, Icon, props) =>
-  make("span", {}, make("span", { className: "unseen" }, "Close"), make(Icon, props)),
-);
-
-const ours = () => ({
-  wrapComponents: {
-    ServersContainer: nothing,
-    InfoContainer: nothing,
-    HttpAuth: tokenForm,
-    Input: forgetful,
-    JsonSchema_string: prompt,
-    headers: foldedHeaders,
-    response: foldedResponse,
-    ExamplesSelect: named,
-    DeepLink: unlinked,
-    Button: asWritten,
-    CloseIcon: closing,
-  },
-});
+const wrapComponents = {
+  /** There is only one server, and the page has an introduction itself. */
+  ServersContainer: nothing,
+  InfoContainer: nothing,
+  /** The form of the token. Swagger UI calls it "Value", and names its scheme in three ways. */
+  HttpAuth: wrap((make, _, props) => {
+    const { name, schema, authorized, onChange } = props as AuthorizationProps;
+    const isKnown = authorized?.getIn([name, "value"]) !== undefined;
+    return make(
+      "div",
+      {},
+      make("label", { htmlFor: "token" }, "Token"),
+      make("p", {}, schema.get("description")),
+      isKnown
+        ? make("p", {}, "This page has a token.")
+        : make("input", {
+            ...FORGETFUL,
+            id: "token",
+            type: "text",
+            autoFocus: true,
+            onChange: ({ target }: { readonly target: { readonly value: string } }) =>
+              onChange({ name, schema, value: target.value }),
+          }),
+    );
+  }),
+  Input: wrap((make, Input, props) => make(Input, { ...props, ...FORGETFUL })),
+  /**
+   * A parameter's field that reports its text at once. Swagger UI's own does so 0.35 s after the last key, or when it loses
+   * the focus: a click on Execute that moves no focus, as by speech control or a script, would send the example.
+   */
+  JsonSchema_string: wrap((make, Original, props) => {
+    const { schema, errors, onChange, value, description, disabled, keyName } = props as FieldProps;
+    if (schema?.get("enum") !== undefined) return labelled(make, description, Original, props);
+    return make("input", {
+      ...FORGETFUL,
+      type: "text",
+      className: errors?.size ? "invalid" : "",
+      value: String(value ?? ""),
+      placeholder: description,
+      disabled,
+      onChange: (event: { readonly target: { readonly value: string } }) =>
+        onChange(event.target.value, keyName),
+    });
+  }),
+  /** Folds a part that few read. */
+  headers: wrap((make, Headers, props) =>
+    make("details", {}, make("summary", {}, "Headers"), make(Headers, props)),
+  ),
+  /** Folds each documented status to one line, except that of success. */
+  response: wrap((make, Response, props) => {
+    const row = make(Response, props);
+    const { code, response } = props as { code: string; response: { get: (name: string) => unknown } };
+    if (code === "200") return row;
+    const says = String(response.get("description") ?? "").replaceAll("`", "");
+    const summary = make("summary", {}, make("b", {}, code), " ", says);
+    const table = make("table", {}, make("tbody", {}, row));
+    const details = make("details", { className: "folded" }, summary, table);
+    return make("tr", {}, make("td", { colSpan: 3 }, details));
+  }),
+  /** Labels a list of choices. */
+  ExamplesSelect: wrap((make, Choices, props) => labelled(make, "Example", Choices, props)),
+  /** Removes a link within a button, which cannot be reached; the address names the open part anyway. */
+  DeepLink: wrap((make, _, { text }) => make("span", {}, text)),
+  /** Makes the text of a button its accessible name. */
+  Button: wrap((make, Button, { "aria-label": _, ...props }) => make(Button, props)),
+  CloseIcon: wrap((make, Icon, props) =>
+    make("span", {}, make("span", { className: "unseen" }, "Close"), make(Icon, props)),
+  ),
+};
 
 /** Lets the keyboard reach and scroll long replies. */
 const reference = document.getElementById("reference")!;
@@ -164,7 +145,7 @@ SwaggerUIBundle({
   showMutatedRequest: false,
   domNode: reference,
   deepLinking: true,
-  plugins: [ours],
+  plugins: [() => ({ wrapComponents })],
   supportedSubmitMethods: ["get"],
   tryItOutEnabled: true,
   displayRequestDuration: true,
