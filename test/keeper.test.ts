@@ -43,61 +43,66 @@ function watched(where: string, load: Loader, seen: Observation[]): SnapshotOpti
 
 const DIED = { ok: false, problems: ["out of memory"], fingerprint: undefined, died: true } as const;
 
-describe("a load that dies", () => {
-  it("is tried again after growing pauses, and at once when the files change", async (t) => {
-    const where = join(folder, "dying");
-    cpSync(snapshot, where, { recursive: true });
-    let loads = 0;
-    let isDying = false;
-    const seen: Observation[] = [];
-    const load: Loader = (...call) => {
-      loads++;
-      return isDying ? Promise.resolve(DIED) : loadHere(...call);
-    };
-    const keeper = await SnapshotKeeper.open(watched(where, load, seen), () => {});
-    t.after(() => keeper.close());
-    // In the mocked time, the file system may seem not to answer: such a refusal has no pause.
-    const pauses = (): (number | undefined)[] =>
-      seen.flatMap((one) => (one.kind === "snapshot-refused" ? (one.retryMs ?? []) : []));
+const UNREAD = { ok: false, problems: ["users.ndjson: cannot be read"], fingerprint: undefined } as const;
 
-    t.mock.timers.enable({ apis: ["setTimeout"] });
-    const tick = async (ms: number): Promise<void> => {
-      for (let passed = 0; passed < ms; passed += 500) {
-        t.mock.timers.tick(500);
-        await settle();
-      }
-    };
-    const untilTicked = async (isSo: () => boolean, most = 200): Promise<void> => {
-      const began = performance.now();
-      for (let round = 0; !isSo(); round++) {
-        if (round < most) await tick(500);
-        else assert.ok(performance.now() - began < PATIENCE_MS, "it never came");
-        // Looks and loads use the real file system, which the mock clock does not drive.
-        await fingerprintOf(snapshot);
-        await settle();
-      }
-    };
-    keeper.watch(1000);
-    isDying = true;
-    cpSync(other, where, { recursive: true });
-    await untilTicked(() => loads === 2);
-    // Looks at unchanged files cause no load.
-    await tick(4000);
-    assert.equal(loads, 2);
-    await untilTicked(() => loads === 3);
-    await untilTicked(() => loads === 4);
-    assert.deepEqual(pauses(), [5000, 10_000, 20_000]);
-    // New files end the pause of twenty seconds early.
-    await tick(3000);
-    assert.equal(loads, 4);
-    utimesSync(join(where, "users.ndjson"), new Date(), new Date(2_000_000_000_000));
-    isDying = false;
-    await untilTicked(() => seen.at(-1)?.kind === "snapshot-loaded", 30);
-    assert.equal(loads, 5);
-    // The postponed retry does not load again.
-    await tick(60_000);
-    assert.equal(loads, 5);
-  });
+describe("a load that fails although its files may be good", () => {
+  for (const [what, failure] of Object.entries({
+    "that died": DIED,
+    "of a file that cannot be read": UNREAD,
+  }))
+    it(`${what}: is tried again after growing pauses, and at once when the files change`, async (t) => {
+      const where = join(folder, what);
+      cpSync(snapshot, where, { recursive: true });
+      let loads = 0;
+      let isFailing = false;
+      const seen: Observation[] = [];
+      const load: Loader = (...call) => {
+        loads++;
+        return isFailing ? Promise.resolve(failure) : loadHere(...call);
+      };
+      const keeper = await SnapshotKeeper.open(watched(where, load, seen), () => {});
+      t.after(() => keeper.close());
+      const pauses = (): (number | undefined)[] =>
+        seen.flatMap((one) => (one.kind === "snapshot-refused" ? (one.retryMs ?? []) : []));
+
+      t.mock.timers.enable({ apis: ["setTimeout"] });
+      const tick = async (ms: number): Promise<void> => {
+        for (let passed = 0; passed < ms; passed += 500) {
+          t.mock.timers.tick(500);
+          await settle();
+        }
+      };
+      const untilTicked = async (isSo: () => boolean, most = 200): Promise<void> => {
+        const began = performance.now();
+        for (let round = 0; !isSo(); round++) {
+          if (round < most) await tick(500);
+          else assert.ok(performance.now() - began < PATIENCE_MS, "it never came");
+          // Looks and loads use the real file system, which the mock clock does not drive.
+          await fingerprintOf(snapshot);
+          await settle();
+        }
+      };
+      keeper.watch(1000);
+      isFailing = true;
+      cpSync(other, where, { recursive: true });
+      await untilTicked(() => loads === 2);
+      // Looks at unchanged files cause no load.
+      await tick(4000);
+      assert.equal(loads, 2);
+      await untilTicked(() => loads === 3);
+      await untilTicked(() => loads === 4);
+      assert.deepEqual(pauses(), [5000, 10_000, 20_000]);
+      // New files end the pause of twenty seconds early.
+      await tick(3000);
+      assert.equal(loads, 4);
+      utimesSync(join(where, "users.ndjson"), new Date(), new Date(2_000_000_000_000));
+      isFailing = false;
+      await untilTicked(() => seen.at(-1)?.kind === "snapshot-loaded", 30);
+      assert.equal(loads, 5);
+      // The postponed retry does not load again.
+      await tick(60_000);
+      assert.equal(loads, 5);
+    });
 
   it("is not tried again once the keeper has stopped", async (t) => {
     let loads = 0;

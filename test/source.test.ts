@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { gunzipSync, gzipSync } from "node:zlib";
+import { openOrrery } from "../src/mod.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { problemWithAddress } from "../src/sources/feature.ts";
 import { openClient } from "../src/sources/url/client.ts";
@@ -602,6 +603,26 @@ describe("a host that lies", () => {
     assert.deepEqual(namesOf(host), ["manifest.json"]);
     assert.equal(source.problem(), undefined);
   });
+});
+
+it("a reload tells that the source cannot be used, though its copy is served", async (t) => {
+  const orrery = await openOrrery({
+    keys: [],
+    snapshot: host.url,
+    cache: freshen(host, t),
+    watch: 0,
+    threads: false,
+  });
+  t.after(() => orrery.close());
+  host.fault = (_request, response) => {
+    response.writeHead(503).end();
+    return true;
+  };
+  const { snapshot, generation, problems } = await orrery.reload();
+  assert.deepEqual([snapshot, generation], ["unchanged", "first"]);
+  assert.match(problems.join(), /manifest\.json: the server answered 503$/);
+  host.fault = undefined;
+  assert.deepEqual((await orrery.reload()).problems, []);
 });
 
 it("addresses of a wrong form are refused with a reason, which quotes nothing", () => {
