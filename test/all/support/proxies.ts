@@ -105,11 +105,11 @@ interface Address {
   readonly adminPort: number;
 }
 
-/** Writes a certificate for `api.example.com` and `localhost`, signed by itself. */
+/** Writes a certificate for `api.example.com`, `localhost` and 127.0.0.1, signed by itself. */
 export function certificate(folder: string): { key: string; pem: string } {
   const [key, pem] = [join(folder, "site.key"), join(folder, "site.pem")];
   const args = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=api.example.com"];
-  const names = ["-addext", "subjectAltName=DNS:api.example.com,DNS:localhost"];
+  const names = ["-addext", "subjectAltName=DNS:api.example.com,DNS:localhost,IP:127.0.0.1"];
   execFileSync("openssl", ["req", ...args, ...names, "-keyout", key, "-out", pem], { stdio: "ignore" });
   return { key, pem };
 }
