@@ -252,7 +252,7 @@ export const MUTANTS: readonly Mutant[] = [
     within: "ask",
     text: "if (this.#running === undefined) {",
     becomes: "if (this.#running !== undefined) return this.#running;\n    {",
-    tests: { "all/reloads": "many SIGHUPs during a load are one more load" },
+    tests: { "all/process": "many SIGHUPs during a load are one more load" },
   },
   {
     breaks: "files are read while they still change",

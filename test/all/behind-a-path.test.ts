@@ -7,11 +7,10 @@ import type { BrowserContext, Page } from "playwright-core";
 import { BASE_PATH } from "../../src/model/model.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
-import { PATIENCE_MS } from "../support/patience.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { serveHttp } from "../support/ports.ts";
 import { get, type Served, serve } from "../support/process.ts";
-import { startBrowser } from "./support/browser.ts";
+import { authorize, openPage, startBrowser } from "./support/browser.ts";
 import { startNginx } from "./support/proxies.ts";
 
 /** What widespread libraries add to the requests of a page. */
@@ -42,19 +41,11 @@ describe("in Chromium", { skip: need("chromium", "nginx") }, () => {
   before(async () => {
     server = await serve("data/sample", keys, ["--watch", "0", "--admin", "127.0.0.1:0"]);
     browser = await startBrowser(folder);
-    browser.setDefaultTimeout(PATIENCE_MS);
   });
   after(() => browser?.close());
 
-  async function open(url: string): Promise<Page> {
-    const page = await browser.newPage();
-    page.on("pageerror", (error) => complaints.push(String(error)));
-    page.on("console", (message) => {
-      if (message.type() === "error") complaints.push(message.text());
-    });
-    await page.goto(url);
-    return page;
-  }
+  const open = async (url: string): Promise<Page> =>
+    (await openPage(browser, url, undefined, complaints)).page;
 
   describe("behind the paths of a proxy", () => {
     let origin: string;
@@ -74,10 +65,7 @@ describe("in Chromium", { skip: need("chromium", "nginx") }, () => {
       const page = await open(`${origin}/orrery/`);
       assert.equal(page.url(), `${origin}/orrery/docs`);
       await page.locator(".opblock").first().waitFor();
-      await page.click(".auth-wrapper .authorize");
-      await page.getByLabel("Token", { exact: true }).fill(TOKEN);
-      await page.click(".modal-ux .auth-btn-wrapper .authorize");
-      await page.click(".modal-ux .btn-done");
+      await authorize(page, TOKEN);
       const block = '[id$="-getStats"].opblock';
       await page.click(`${block} .opblock-summary-control`);
       const reply = page.waitForResponse((response) => response.url().endsWith("/stats"));

@@ -12,7 +12,7 @@ import { need } from "../support/need.ts";
 import { serveHttp } from "../support/ports.ts";
 import { packInto, ROOT } from "../support/program.ts";
 import { findNode } from "../support/runtimes.ts";
-import { startBrowser } from "./support/browser.ts";
+import { openPage, startBrowser } from "./support/browser.ts";
 
 const run = promisify(execFile);
 const TOKEN = "svc_sk_of-the-runtimes";
@@ -128,10 +128,7 @@ describe("the packed client", () => {
       const browser = await startBrowser(join(folder, host));
       const { port } = new URL(await open(t));
       try {
-        const page = await browser.newPage();
-        const complaints: string[] = [];
-        page.on("pageerror", (error) => complaints.push(String(error)));
-        await page.goto(`http://${host}:${port}`);
+        const { page, complaints } = await openPage(browser, `http://${host}:${port}`, /status of/);
         const call = `import("/client.js").then((client) => use(client, "${base && `${base}:${port}`}"))`;
         assert.deepEqual(await page.evaluate(`(() => { ${PROGRAM} return ${call}; })()`), SEEN);
         assert.deepEqual(complaints, []);

@@ -11,12 +11,11 @@ import type { Status, TimelineReply } from "../../src/admin/status.ts";
 import { generateSnapshot } from "../../src/generate/generate.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
-import { PATIENCE_MS } from "../support/patience.ts";
 import { keyRecord, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
 import { get, keepAlive, type Served, serve, until } from "../support/process.ts";
 import { findNode, lacking, programOn } from "../support/runtimes.ts";
-import { findBarriers, startBrowser } from "./support/browser.ts";
+import { findBarriers, openPage, startBrowser, type Watched } from "./support/browser.ts";
 
 /** Markup that reveals itself if it ever becomes elements; text that reverses its line; and a long name. */
 const HOSTILE_NAMES = [
@@ -86,26 +85,6 @@ function startLoad(api: string): { readonly stop: () => Promise<void> } {
       agent.destroy();
     },
   };
-}
-
-type Watched = Awaited<ReturnType<typeof openPage>>;
-
-/** Opens a page. @param ignore matches messages of the console that a test causes */
-async function openPage(context: BrowserContext, url: string, ignore = /^$/) {
-  const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
-  /** Errors of scripts, messages of the console that do not match `ignore`, and breaches of its policy. */
-  const complaints: string[] = [];
-  const origins = new Set<string>();
-  page.on("pageerror", (error) => complaints.push(String(error.stack)));
-  page.on("console", (message) => {
-    if (!ignore.test(message.text())) complaints.push(`${message.type()}: ${message.text()}`);
-  });
-  page.on("request", (sent) => {
-    if (!sent.url().startsWith("data:")) origins.add(new URL(sent.url()).origin);
-  });
-  await page.goto(url);
-  return { page, complaints, origins };
 }
 
 const IMAGES = fileURLToPath(new URL("../../docs/images/", import.meta.url));

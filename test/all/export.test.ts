@@ -4,7 +4,6 @@
  */
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -39,6 +38,7 @@ import {
 } from "../support/process.ts";
 import { manifestIn } from "../support/published.ts";
 import { needPostgres, type Postgres, startPostgres } from "./support/postgres.ts";
+import { certificate } from "./support/proxies.ts";
 import { smallDisk } from "./support/small-disk.ts";
 
 const CANARY = "canary:pass/word@4711";
@@ -704,15 +704,11 @@ describe("export from a PostgreSQL that asks for passwords and TLS", {
     await server.makeDatabase("orrery");
     await server.run(`ALTER ROLE orrery PASSWORD '${CANARY}'`);
 
-    const tls = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"];
-    const names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
-    const [key, certificate] = [join(folder, "server.key"), join(folder, "server.pem")];
-    const files = ["-keyout", key, "-out", certificate];
-    execFileSync("openssl", ["req", ...tls, ...names, ...files], { stdio: "ignore" });
+    const { key, pem } = certificate(folder);
     encrypted = await startPostgres("", "local all all trust\nhostssl all all 127.0.0.1/32 trust\n");
     for (const [setting, file] of [
       ["ssl_key_file", key],
-      ["ssl_cert_file", certificate],
+      ["ssl_cert_file", pem],
     ] as const) {
       // In the server's own folder, since the server requires a key that its user owns.
       const own = join(encrypted.folder, setting);
@@ -764,7 +760,7 @@ describe("export from a PostgreSQL that asks for passwords and TLS", {
     const name = /certificate.*sslrootcert=FILE in the URL, or PGSSLROOTCERT, names the authority/;
     await assertRefused(`${url}?sslmode=verify-full`, name);
     assertNothing(out);
-    const trusted = `&sslrootcert=${join(folder, "server.pem")}`;
+    const trusted = `&sslrootcert=${join(folder, "site.pem")}`;
     for (const mode of ["require", `verify-ca${trusted}`, `verify-full${trusted}`]) {
       const { stderr } = await exportWell(`${url}?sslmode=${mode}`, out);
       // The second and the third find the data of the first.
@@ -782,7 +778,7 @@ describe("export from a PostgreSQL that asks for passwords and TLS", {
 
   it("reads the variables of psql, with the meaning they have there", async (t) => {
     const out = join(temporaryFolder(t), "snapshot");
-    const root = join(folder, "server.pem");
+    const root = join(folder, "site.pem");
     const encryptedUrl = encrypted.url("orrery");
     const plainUrl = server.url("orrery", `orrery:${encodeURIComponent(CANARY)}`);
     const { username, port } = new URL(encryptedUrl);

@@ -1,23 +1,36 @@
-/** The server as a real process: signals, files that change, busy clients, and its end. */
+/** The server as a real process: files that change, reloads, busy clients, its end, and signals at any moment. */
 
 import assert from "node:assert/strict";
-import { renameSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { describe, test } from "node:test";
-import { id, snapshotFiles, user, withManifest, writeFiles } from "../support/folders.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  id,
+  slowRows,
+  snapshotFiles,
+  user,
+  withManifest,
+  writeFiles,
+  writeSnapshot,
+} from "../support/folders.ts";
 import { lines } from "../support/loaded.ts";
-import { assertInTime } from "../support/patience.ts";
+import { assertInTime, within } from "../support/patience.ts";
 import { keyRecord, place, replace, TOKEN, writeKeys } from "../support/place.ts";
 import {
   generationOf,
   get,
+  jsonLines,
   LISTENING,
   type LogLine,
   serve,
+  served,
+  start,
   startClients,
   until,
   untilReply,
 } from "../support/process.ts";
+import { COMMAND } from "../support/program.ts";
 import { dial, header, requestHead } from "../support/raw.ts";
 
 describe("processes", { concurrency: 4 }, () => {
@@ -104,7 +117,7 @@ describe("processes", { concurrency: 4 }, () => {
       while (changed - began < 3500) {
         replace(join(snapshot, "users.ndjson"), `${JSON.stringify(user(++n))}\n`);
         await get(`${server.url}/stats`, { token: TOKEN });
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await sleep(50);
         longest = Math.max(longest, performance.now() - changed);
         changed = performance.now();
       }
@@ -178,6 +191,122 @@ describe("processes", { concurrency: 4 }, () => {
       // On a busy machine a stop may be over before the second signal arrives.
       let attempts = 0;
       while (await stop(first, "SIGINT")) assert.ok(++attempts < 10, "a second signal ends it at once");
+    }
+  });
+
+  test("--watch 0 never looks, SIGHUP loads; many SIGHUPs during a load are one more load", async (t) => {
+    const { snapshot, keys } = place(t);
+    const server = await serve(snapshot, keys, ["--watch", "0"]);
+    writeSnapshot(snapshot, { "users.ndjson": [user(1), user(2)] });
+    // The keys file is still watched; by its second look a watch of the snapshot would have looked, too.
+    for (const loads of [2, 3, 4]) {
+      writeKeys(keys, keyRecord(TOKEN), ...(loads % 2 ? [] : [keyRecord("svc_sk_other0")]));
+      await server.logged("keys-loaded", loads);
+    }
+    assert.equal(generationOf(await get(`${server.url}/stats`, { token: TOKEN })), server.generation);
+    assert.equal(server.logs("snapshot-loaded").length, 1);
+    server.child.kill("SIGHUP");
+    const second = await server.logged("snapshot-loaded", 2);
+    assert.equal(generationOf(await get(`${server.url}/stats`, { token: TOKEN })), second.generation);
+
+    // A slow load, and signals in its first part: a signal after it would begin a load of its own.
+    const loads = (): number => server.logs().filter(({ event }) => event.startsWith("snapshot-")).length;
+    unlinkSync(join(snapshot, "users.ndjson"));
+    writeFileSync(join(snapshot, "users.ndjson.gz"), slowRows(3));
+    const before = loads();
+    for (let sent = 0; sent < 12; sent++) {
+      server.child.kill("SIGHUP");
+      await sleep(15);
+    }
+    assert.equal(loads(), before, "the load is not over yet");
+    await until(() => loads() === before + 2, "the one load more");
+    server.child.kill("SIGHUP");
+    await until(() => loads() > before + 2, "a load after them all");
+    assert.equal(loads(), before + 3);
+    await server.stop();
+  });
+
+  test("a running load does not keep the process", async (t) => {
+    const { snapshot, keys } = place(t);
+    const server = await serve(snapshot, keys, ["--watch", "0"]);
+    unlinkSync(join(snapshot, "users.ndjson"));
+    // Minutes of loading.
+    writeFileSync(join(snapshot, "users.ndjson.gz"), slowRows(250));
+    server.child.kill("SIGHUP");
+    await server.logged("keys-unchanged");
+    assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
+    await server.stop();
+    assert.equal(server.logs("snapshot-loaded").length, 1);
+  });
+
+  test("reloads and similar search go on when the folder of the start is deleted, and made anew", async (t) => {
+    const { folder, snapshot, keys } = place(t);
+    const cwd = join(folder, "release");
+    mkdirSync(cwd);
+    const args = ["--snapshot", relative(cwd, snapshot), "--keys", relative(cwd, keys), "--similar", "on"];
+    const server = await served(
+      start(["serve", ...args, "--port", "0", "--watch", "0.1"], {}, COMMAND, { cwd }),
+    );
+    await server.logged("similar-ready");
+    rmSync(cwd, { recursive: true });
+    for (const count of [2, 3]) {
+      writeSnapshot(snapshot, { "users.ndjson": [user(1), user(2), user(3)].slice(0, count) });
+      await server.logged("snapshot-loaded", count);
+      await server.logged("similar-ready", count);
+      // A folder of that name is another one.
+      if (count === 2) mkdirSync(cwd);
+    }
+    writeKeys(keys, keyRecord(TOKEN), keyRecord("svc_sk_other0"));
+    await server.logged("keys-loaded", 2);
+    await server.stop();
+    assert.doesNotMatch(server.stderr(), /uv_cwd|refused|died/);
+  });
+
+  test("a demo ends with its terminal", async () => {
+    const program = start(["demo", "--port", "0", "--admin", "0"]);
+    await until(() => program.stdout().includes("curl"), "the demo");
+    await program.stop("SIGHUP");
+  });
+
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    test(`${signal} while the first snapshot loads: exit 0 at once`, async (t) => {
+      const { snapshot, keys } = place(t);
+      unlinkSync(join(snapshot, "users.ndjson"));
+      // A minute of loading.
+      writeFileSync(join(snapshot, "users.ndjson.gz"), slowRows(200));
+      const program = start(["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0"]);
+      await until(() => program.stderr().includes("keys-loaded"), "the keys", 60_000);
+      for (const harmless of ["SIGHUP", "SIGPIPE", "SIGUSR1", "SIGUSR2", "SIGQUIT"] as const) {
+        program.child.kill(harmless);
+      }
+      await until(() => program.stderr().includes('"signal":"SIGQUIT"'), "the ignored signal");
+      await program.stop(signal);
+      assert.doesNotMatch(program.stderr(), /Debugger|snapshot-loaded/);
+      const [stopping, stopped] = jsonLines(program.stderr()).slice(-2);
+      assert.deepEqual([stopping!.event, stopping!.signal, stopped!.event], ["stopping", signal, "stopped"]);
+    });
+  }
+
+  test("SIGTERM at any moment of a start ends it, on a busy machine too", async (t) => {
+    const { snapshot, keys } = place(t);
+    const args = ["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0"];
+    const atOnce = 6;
+    // Duration of a start beside other starts.
+    const began = performance.now();
+    const first = await Promise.all(Array.from({ length: atOnce }, () => serve(snapshot, keys)));
+    const longest = performance.now() - began;
+    await Promise.all(first.map((server) => server.stop()));
+    const rounds = 15;
+    for (let round = 0; round < rounds; round++) {
+      const ends = Array.from({ length: atOnce }, async (_, at) => {
+        const program = start(args);
+        // From before node handles signals until after the server listens.
+        await sleep((longest * 1.1 * (round * atOnce + at)) / (rounds * atOnce));
+        program.child.kill("SIGTERM");
+        const { status, signal } = await within(program.ended, `the end in round ${round}`, 20_000);
+        assert.ok(status === 0 || signal === "SIGTERM", `${status} ${signal}\n${program.stderr()}`);
+      });
+      await Promise.all(ends);
     }
   });
 });

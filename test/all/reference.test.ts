@@ -11,11 +11,10 @@ import type { BrowserContext, Page } from "playwright-core";
 import { ROUTES } from "../../src/api/routes.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
-import { PATIENCE_MS } from "../support/patience.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { get, type Served, serve, until } from "../support/process.ts";
 import { ROOT } from "../support/program.ts";
-import { findBarriers, startBrowser } from "./support/browser.ts";
+import { authorize, findBarriers, openPage, startBrowser } from "./support/browser.ts";
 
 const folder = temporaryFolder();
 let server: Served;
@@ -34,7 +33,6 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
 
   before(async () => {
     browser = await startBrowser(folder);
-    browser.setDefaultTimeout(PATIENCE_MS);
     await browser.addInitScript(`addEventListener("securitypolicyviolation", (violation) =>
       console.error("policy: " + violation.violatedDirective + " " + violation.blockedURI))`);
     browser.on("request", (request) => {
@@ -45,13 +43,8 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
   after(() => browser?.close());
 
   async function open(path = "/docs", width = 1200, from = origin): Promise<Page> {
-    const page = await browser.newPage();
+    const { page } = await openPage(browser, from + path, undefined, complaints);
     await page.setViewportSize({ width, height: 800 });
-    page.on("console", (message) => {
-      if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
-    });
-    page.on("pageerror", (error) => complaints.push(String(error)));
-    await page.goto(from + path);
     await shown(page);
     return page;
   }
@@ -65,13 +58,6 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
   }
 
   const block = (name: string): string => `[id$="-${name}"].opblock`;
-
-  async function authorize(page: Page, token: string): Promise<void> {
-    await page.click(".auth-wrapper .authorize");
-    await page.getByLabel("Token", { exact: true }).fill(token);
-    await page.click(".modal-ux .auth-btn-wrapper .authorize");
-    await page.click(".modal-ux .btn-done");
-  }
 
   /** Opens an operation and sends its request unchanged; returns the shown status and body. */
   async function send(page: Page, name: string): Promise<{ status: string; body: string }> {

@@ -177,7 +177,7 @@ for (const [name, startProxy] of Object.entries(PROXIES)) {
       it(`${strictness}: of ${VARIANTS} variants none smuggles a request`, async (t) => {
         const { folder, snapshot, keys } = place(t);
         const server = await serve(snapshot, keys, ["--access-log", "--watch", "0"]);
-        const proxy = await startProxy(join(folder, "proxy"), server.port, strictness);
+        const proxy = await startProxy(join(folder, "proxy"), `127.0.0.1:${server.port}`, strictness);
         t.after(() => proxy.end());
         const random = createRandom(at + 1, name);
         const statuses: Record<string, number> = {};

@@ -1,31 +1,39 @@
-/** Unix sockets, and sockets that were handed over by the process that started the server. */
+/**
+ * Unix sockets, with proxies too, and sockets that were handed over by the process that started the server: its restarts under
+ * load, and Debian's systemd-socket-activate.
+ */
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { lstatSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { request } from "node:http";
+import { Agent } from "node:http";
 import { createServer, isIPv4, type Server } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { takeInherited } from "../../src/cli/inherited.ts";
 import { listenAtPath } from "../../src/http/unix.ts";
 import { readClients } from "../../src/model/client-address.ts";
 import { place, TOKEN } from "../support/place.ts";
-import { afterTests, environment, jsonLines, start, textOf, until } from "../support/process.ts";
+import { freePort } from "../support/ports.ts";
+import {
+  afterTests,
+  environment,
+  get,
+  jsonLines,
+  keepAlive,
+  start,
+  textOf,
+  until,
+} from "../support/process.ts";
 import { COMMAND, ROOT } from "../support/program.ts";
+import { PROXIES } from "./support/proxies.ts";
 
 const STATS = "/api/public/v1/stats";
-const headers = { Authorization: `Bearer ${TOKEN}` };
 
-function ask(socketPath: string, path = STATS): Promise<number> {
-  return new Promise((resolve, reject) => {
-    request({ socketPath, path, headers, agent: false }, (response) => {
-      response.resume().once("end", () => resolve(response.statusCode!));
-    })
-      .once("error", reject)
-      .end();
-  });
-}
+const ask = async (socketPath: string, path = STATS): Promise<number> =>
+  (await get(`http://localhost${path}`, { token: TOKEN, socketPath })).status;
 
 function settings(t: Parameters<typeof place>[0]) {
   const { folder, snapshot, keys } = place(t);
@@ -95,6 +103,21 @@ describe("a Unix socket", { concurrency: 2 }, () => {
     const threads = start([...args, "--host", `unix:${path}`, "--threads", "2"]);
     assert.equal((await threads.ended).status, 2);
     assert.match(threads.stderr(), /--threads: more than one not with a Unix socket/);
+  });
+
+  test("is asked by nginx and HAProxy", async (t) => {
+    const { folder, args } = settings(t);
+    const path = join(folder, "api.sock");
+    const server = start([...args, "--host", `unix:${path}`]);
+    await until(() => server.stdout().includes("\n"), "the line");
+    for (const proxy of [
+      await PROXIES.nginx(join(folder, "nginx"), `unix:${path}`, "strict"),
+      await PROXIES.HAProxy(join(folder, "haproxy"), path, "strict"),
+    ]) {
+      assert.equal((await get(`http://127.0.0.1:${proxy.port}${STATS}`, { token: TOKEN })).status, 200);
+      await proxy.end();
+    }
+    await server.stop();
   });
 });
 
@@ -222,6 +245,111 @@ describe("sockets that are handed over", () => {
     assert.deepEqual(named("1", "admin"), { api: undefined, admin: "fd:3" });
     assert.deepEqual(takeInherited({}, 2), { api: undefined, admin: undefined });
   });
+});
+
+/** Holds a socket as a service manager does, and starts the command at each line of its input. */
+const HOLDER = `
+import os, socket, sys
+where = sys.argv[1]
+if where.isdigit():
+    held = socket.socket(); held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); held.bind(("127.0.0.1", int(where)))
+else:
+    held = socket.socket(socket.AF_UNIX); held.bind(where)
+held.listen(4096)
+fd = os.dup2(held.fileno(), 3, inheritable=True) if held.fileno() != 3 else 3
+os.set_inheritable(3, True)
+child = 0
+def stop():
+    if child:
+        os.kill(child, 15)
+        os.waitpid(child, 0)
+for line in sys.stdin:
+    stop()
+    child = os.fork()
+    if child == 0:
+        os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+        os.execvp(sys.argv[2], sys.argv[2:])
+stop()
+`;
+
+for (const kind of ["TCP", "Unix"]) {
+  test(`five restarts under load refuse and lose nothing, over a ${kind} socket`, async (t) => {
+    const { folder, args } = settings(t);
+    const where = kind === "TCP" ? String(await freePort()) : join(folder, "kept.sock");
+    const way = kind === "TCP" ? {} : { socketPath: where };
+    const url = `http://${kind === "TCP" ? `127.0.0.1:${where}` : "localhost"}${STATS}`;
+    const command = [...COMMAND, ...args, "--rate-limit", "1000000"];
+    const holder = spawn("python3", ["-c", HOLDER, where, ...command], { cwd: ROOT, env: environment() });
+    t.after(() => holder.stdin.end());
+    const said = textOf(holder.stdout);
+    const starts = (): number => said().split("orrery listening on").length - 1;
+    holder.stdin.write("start\n");
+    await until(() => starts() === 1, "the first start");
+    let isOver = false;
+    const outcomes = new Map<string, number>();
+    const load = async (agent: Agent): Promise<void> => {
+      while (!isOver) {
+        // A keep-alive connection that its server has just closed is the client's to open again.
+        const outcome = await get(url, { token: TOKEN, agent, ...way }).then(
+          ({ status }) => String(status),
+          (error: NodeJS.ErrnoException) => error.code!,
+        );
+        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+      }
+      agent.destroy();
+    };
+    const agents = [new Agent(), new Agent(), new Agent(), new Agent(), keepAlive(1), keepAlive(1)];
+    const loads = agents.map(load);
+    for (let restart = 2; restart <= 6; restart++) {
+      await sleep(300);
+      holder.stdin.write("again\n");
+      await until(() => starts() === restart, "a restart");
+    }
+    await sleep(300);
+    isOver = true;
+    await Promise.all(loads);
+    if (kind === "Unix") assert.ok(said().includes(`orrery listening on unix:${where} generation=`), said());
+    assert.deepEqual([...outcomes.keys()], ["200"], JSON.stringify([...outcomes]));
+    assert.ok(outcomes.get("200")! > 100);
+    holder.stdin.end();
+    await once(holder, "exit");
+  });
+}
+
+/** Hands over a socket that a service manager would not. */
+const UNREADY = `
+import os, socket, sys
+kind, path = sys.argv[1:3]
+held = socket.socket(socket.AF_UNIX if kind == "unix" else socket.AF_INET)
+if kind == "bound": held.bind(("127.0.0.1", 0))
+if kind == "unix": held.bind(path)
+if kind == "connected":
+    other = socket.socket(); other.bind(("127.0.0.1", 0)); other.listen()
+    held.connect(other.getsockname())
+os.dup2(held.fileno(), 3)
+os.set_inheritable(3, True)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+os.execvp(sys.argv[3], sys.argv[3:])
+`;
+
+for (const kind of ["unbound", "bound", "unix", "connected"]) {
+  test(`a socket that does not listen is refused in one line: ${kind}`, async (t) => {
+    const { folder, args } = settings(t);
+    const handing = ["python3", "-c", UNREADY, kind, join(folder, "api.sock"), ...COMMAND] as const;
+    const { ended, stdout, stderr } = start(args, {}, handing);
+    assert.deepEqual([(await ended).status, stdout()], [1, ""], stderr());
+    assert.match(stderr(), /orrery: cannot listen on fd:3: descriptor 3 is no listening socket\n$/);
+  });
+}
+
+test("systemd-socket-activate hands its socket over", async (t) => {
+  const { args } = settings(t);
+  const at = `127.0.0.1:${await freePort()}`;
+  const activator = start(args, {}, ["systemd-socket-activate", "-l", at, ...COMMAND]);
+  await until(() => activator.stderr().includes("Listening on"), "systemd-socket-activate");
+  // The first connection starts it, and waits.
+  assert.equal((await get(`http://${at}${STATS}`, { token: TOKEN })).status, 200);
+  await activator.stop();
 });
 
 test("a peer over a Unix socket is trusted as a proxy where `unix` or `loopback` is", () => {

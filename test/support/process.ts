@@ -201,17 +201,22 @@ export interface GetOptions {
   readonly token?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly agent?: Agent;
+  /** The path of a Unix socket, in place of the URL's host and port. */
+  readonly socketPath?: string;
 }
 
 /**
  * One GET, on a connection of its own unless an agent is given. Rejects when the connection breaks. Accepts any certificate:
  * tests sign their own.
  */
-export function get(url: string, { token, headers = {}, agent }: GetOptions = {}): Promise<Response> {
+export function get(
+  url: string,
+  { token, headers = {}, agent, ...more }: GetOptions = {},
+): Promise<Response> {
   return new Promise((resolve, reject) => {
     const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
     const send = url.startsWith("https:") ? requestByTls : request;
-    const own = { headers: { ...headers, ...authorization }, rejectUnauthorized: false };
+    const own = { headers: { ...headers, ...authorization }, rejectUnauthorized: false, ...more };
     const ask = send(url, { agent: agent ?? false, timeout: PATIENCE_MS, ...own }, (answer) => {
       const text = textOf(answer);
       answer.once("error", reject);

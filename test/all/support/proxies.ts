@@ -105,11 +105,11 @@ interface Address {
   readonly adminPort: number;
 }
 
-/** Writes a certificate for `api.example.com` and `localhost`, signed by itself. */
+/** Writes a certificate for `api.example.com`, `localhost` and 127.0.0.1, signed by itself. */
 export function certificate(folder: string): { key: string; pem: string } {
   const [key, pem] = [join(folder, "site.key"), join(folder, "site.pem")];
   const args = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=api.example.com"];
-  const names = ["-addext", "subjectAltName=DNS:api.example.com,DNS:localhost"];
+  const names = ["-addext", "subjectAltName=DNS:api.example.com,DNS:localhost,IP:127.0.0.1"];
   execFileSync("openssl", ["req", ...args, ...names, "-keyout", key, "-out", pem], { stdio: "ignore" });
   return { key, pem };
 }
@@ -165,13 +165,13 @@ function listens(port: number): Promise<true> {
 }
 
 /** nginx; a lenient one passes invalid fields, Upgrade and unbuffered bodies on. */
-function startSharingNginx(folder: string, port: number, kind: Strictness): Promise<RunningProxy> {
+function startSharingNginx(folder: string, server: string, kind: Strictness): Promise<RunningProxy> {
   const lenient = `ignore_invalid_headers off; underscores_in_headers on; merge_slashes off;
     proxy_request_buffering off; proxy_set_header Upgrade $http_upgrade; proxy_set_header Expect $http_expect;`;
   const http = (own: number): string => `access_log off;
     map $uri $own { "~^(?<it>/[rn]/[0-9]+)$" $it; default /odd; }
     map $http_upgrade $passed { default "upgrade"; "" ""; }
-    upstream server { server 127.0.0.1:${port} max_fails=0; keepalive ${SHARED}; }
+    upstream server { server ${server} max_fails=0; keepalive ${SHARED}; }
     server { listen 127.0.0.1:${own}; keepalive_requests 100000; client_body_timeout 5s; lingering_close off;
       ${kind === "lenient" ? lenient : ""}
       location / { proxy_pass http://server; proxy_http_version 1.1; proxy_next_upstream off;
@@ -196,7 +196,7 @@ const HAPROXY_DEFAULTS = `defaults
   retries 0`;
 
 /** HAProxy; a lenient one accepts requests that it would refuse by default, and bodies with any method. */
-function startSharingHaproxy(folder: string, port: number, kind: Strictness): Promise<RunningProxy> {
+function startSharingHaproxy(folder: string, server: string, kind: Strictness): Promise<RunningProxy> {
   mkdirSync(folder, { recursive: true });
   const lenient = (section: string, ...lines: string[]): string =>
     kind === "strict" ? "" : lines.filter((line) => knows(folder, section, line)).join("\n  ");
@@ -219,12 +219,12 @@ frontend f
   default_backend b
 backend b
   http-reuse always
-  server s 127.0.0.1:${port} maxconn ${SHARED} pool-max-conn ${SHARED} pool-purge-delay 60s
+  server s ${server} maxconn ${SHARED} pool-max-conn ${SHARED} pool-purge-delay 60s
 `;
   return runHaproxy(folder, configuration);
 }
 
-/** Starts either; each sets the request id to `fwd` and the path, or to `fwd/odd` for unusual paths. */
+/** Starts either, before a server by its address; each sets the request id to `fwd` and the path, or to `fwd/odd` for unusual paths. */
 export const PROXIES = { nginx: startSharingNginx, HAProxy: startSharingHaproxy };
 
 export const BALANCERS = { nginx: startNginxSite, HAProxy: startHaproxy };

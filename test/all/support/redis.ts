@@ -84,7 +84,7 @@ export async function startRedis(more: readonly string[] = [], program = PROGRAM
   };
 }
 
-export type Counting = Awaited<ReturnType<typeof counting>>;
+type Counting = Awaited<ReturnType<typeof counting>>;
 
 /** Longer than a replica of a test makes a request wait, even on a busy machine. */
 const LATEST_MS = 5000;
@@ -133,14 +133,14 @@ export async function counting(url: string, { replicas = 1, window = 3600, answe
 
 const SLOTS = 16_384;
 
-export function startNode(program?: string): Promise<Redis> {
+export function startNode(): Promise<Redis> {
   const settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"];
   const more = ["--cluster-require-full-coverage", "no", "--cluster-replica-validity-factor", "0"];
-  return startRedis([...settings, ...more], program);
+  return startRedis([...settings, ...more]);
 }
 
 /** Waits until every node knows a good server for every key. */
-export async function untilWhole(nodes: readonly Redis[]): Promise<void> {
+async function untilWhole(nodes: readonly Redis[]): Promise<void> {
   for (const { cli } of nodes) {
     const info = (): string => cli("CLUSTER", "INFO");
     const isWhole = (): boolean => /cluster_state:ok/.test(info()) && info().includes(`slots_ok:${SLOTS}`);
@@ -149,12 +149,8 @@ export async function untilWhole(nodes: readonly Redis[]): Promise<void> {
 }
 
 /** Starts three nodes with a third of the keys each. */
-export async function startCluster(program?: string): Promise<[Redis, Redis, Redis]> {
-  const nodes: [Redis, Redis, Redis] = [
-    await startNode(program),
-    await startNode(program),
-    await startNode(program),
-  ];
+export async function startCluster(): Promise<[Redis, Redis, Redis]> {
+  const nodes: [Redis, Redis, Redis] = [await startNode(), await startNode(), await startNode()];
   for (const [at, node] of nodes.entries()) {
     const from = Math.floor((SLOTS * at) / 3);
     node.cli("CLUSTER", "ADDSLOTSRANGE", String(from), String(Math.floor((SLOTS * (at + 1)) / 3) - 1));

@@ -23,9 +23,7 @@ const WIRE_TESTS = {
 /** The tests of processes, likewise. */
 const PROCESS_TESTS = {
   "test/conformance.test.ts": 20,
-  "test/all/process.test.ts": 6,
-  "test/all/reloads.test.ts": 2,
-  "test/all/signals.test.ts": 3,
+  "test/all/process.test.ts": 13,
 };
 
 export function describeSameAsOnNode(name: string, runtime: Command, missing: string | false): void {
