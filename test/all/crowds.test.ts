@@ -13,7 +13,7 @@ import { percentile } from "../../bench/support/load.ts";
 import { slowness, within } from "../support/patience.ts";
 import { place, TOKEN } from "../support/place.ts";
 import { type Served, serve, withOpenFiles } from "../support/process.ts";
-import { askOnce, dial, requestHead } from "../support/raw.ts";
+import { askOnce, dial, filled, requestHead } from "../support/raw.ts";
 
 const CROWD = fileURLToPath(new URL("./support/crowd.mjs", import.meta.url));
 
@@ -186,3 +186,44 @@ for (const count of [200, 1000]) {
     }
   });
 }
+
+const field =
+  (name: string, target = STATS) =>
+  (text: string): string =>
+    requestHead(target, [`${name}: ${text}`]);
+
+const PLAIN = filled(field("X-Plain"), "a");
+/** Some of the heads that `dear-heads.test.ts` judges by their CPU time. */
+const DEAR: Readonly<Record<string, string>> = {
+  "Accept-Encoding, commas": filled(field("Accept-Encoding", "/openapi.json"), ","),
+  "X-Forwarded-For, addresses": filled(field("X-Forwarded-For"), "127.0.0.1,"),
+  "a path of escapes": filled((text) => requestHead(`/${text}`), "%41"),
+  "User-Agent, escapes": filled(field("User-Agent"), "%41"),
+};
+
+describe("200 connections with endless heads that are dear to read delay others little more than plain ones", () => {
+  const { snapshot, keys } = place({ after });
+  /** The median beside plain heads; measured again where the machine has become slower since. */
+  let plain: number | undefined;
+  const settings = "--access-log --trusted-proxies loopback --watch 0 --rate-limit 1000000".split(" ");
+  for (const [name, request] of Object.entries(DEAR)) {
+    it(name, async (t) => {
+      const measure = async (what: string, head: string): Promise<number> => {
+        const server = await serve(snapshot, keys, settings);
+        pin(server.child.pid!, 0);
+        pin(await startCrowd(t as TestContext, server.port, 200, "endless", head), 1);
+        const p50 = await medianBeside(server.port, t as TestContext, what);
+        await server.kill();
+        return p50;
+      };
+      let times = Number.POSITIVE_INFINITY;
+      plain ??= await measure("plain", PLAIN);
+      for (let at = 0; at < MOST_TRIES && times > 2; at++) {
+        if (at > 0) plain = await measure("plain", PLAIN);
+        times = (await measure(name, request)) / plain;
+      }
+      t.diagnostic(`${times.toFixed(2)} times`);
+      assert.ok(times <= 2, `p50 is ${times} times that beside plain heads`);
+    });
+  }
+});
