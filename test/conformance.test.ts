@@ -10,7 +10,9 @@ import { ROUTES } from "../src/api/routes.ts";
 import { createOpenApi } from "../src/docs-page/openapi.ts";
 import { PROGRAM } from "../src/features.ts";
 import { type Orrery, openOrrery } from "../src/mod.ts";
+import { FAULTS } from "../src/model/fault.ts";
 import { BASE_PATH } from "../src/model/model.ts";
+import { PATHS } from "../src/model/paths.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import { type RunningServer, startServer } from "../src/server/server.ts";
 import type { Settings } from "../src/settings/settings.ts";
@@ -87,8 +89,9 @@ const document = createOpenApi() as unknown as Document;
 const ajv = new Ajv2020({ strict: false, schemas: [{ ...document, $id: "openapi" }] });
 addFormats.default(ajv);
 
-const PATTERNS = ROUTES.map(({ path }) => ({
+const PATTERNS = ROUTES.map(({ path, faults }) => ({
   path: path.replace(":id", "{id}"),
+  missing: faults.map((name) => FAULTS[name]).filter((fault) => fault.status === 404),
   pattern: new RegExp(`^${BASE_PATH}${path.replace(":id", "[^/]+")}$`),
 }));
 
@@ -156,9 +159,15 @@ function judgeReply({ method = "GET", target }: Step, { status, headers, body }:
     assert.equal(checks.body === undefined, body === "", `${key}: a body, or none`);
     const isRight = checks.body?.(JSON.parse(body)) ?? true;
     assert.ok(isRight, `${key}: ${ajv.errorsText(checks.body?.errors)}: ${body}`);
+    const isNamed = status !== 404 || route.missing.some(({ message }) => message === JSON.parse(body).error);
+    assert.ok(isNamed, `${key}: the row of the operation does not name its fault: ${body}`);
   }
   judged.set(status, (judged.get(status) ?? 0) + 1);
 }
+
+test("each path has an operation", () => {
+  assert.deepEqual(ROUTES.map(({ path }) => path).sort(), [...PATHS].sort());
+});
 
 // ---------------------------------------------------------------- running the cases
 

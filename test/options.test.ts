@@ -54,13 +54,14 @@ function defaultOf(flag: string): string {
 }
 
 /** A valid value of a setting that differs from its default. */
-function otherValue({ flag, kind, choices, default: usual }: (typeof PROGRAM.settings)[number]): string {
+function otherValue({ flag, kind, choices, default: usual, max }: (typeof PROGRAM.settings)[number]): string {
   if (kind === "flag") return defaultOf(flag) === "on" ? "off" : "on";
   if (choices) return choices.find((choice) => kind === "list" || choice !== usual)!;
   if (flag === "shared-limits") return "redis://a.example";
   if (flag === "docs-url" || flag === "server") return "https://api.example.org";
   if (flag === "docs-contact") return "ops@example.org";
-  return flag === "trusted-proxies" ? "::1" : "2001";
+  if (flag === "trusted-proxies") return "::1";
+  return String(Math.min(2001, max ?? 2001));
 }
 
 describe("values", () => {

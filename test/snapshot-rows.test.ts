@@ -5,9 +5,22 @@ import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { ROW_FILES, type RowFile, tableOf } from "../src/model/model.ts";
 import { type Field, type FieldType, ROWS } from "../src/model/schema.ts";
+import { Problems } from "../src/snapshot/problems.ts";
+import { createArriving, RowChecker } from "../src/snapshot/rows.ts";
 import { GOOD_ROWS, id, instance, type RawRow, user, world, worldStats } from "./support/folders.ts";
 import { assertProblems, CANARY, lines, load, MIB, mustLoad, problemsOf } from "./support/loaded.ts";
 import { IS_LONG } from "./support/long.ts";
+
+test("a count that may be unknown is null where it is null or absent", () => {
+  const more = { meaning: "", refersTo: undefined, shows: undefined };
+  const field = { name: "capacity", type: "count", served: true, absent: null, ...more } as const;
+  const problems = new Problems();
+  const check = new RowChecker("worlds.ndjson", problems);
+  const row = createArriving([field]);
+  const served = [null, undefined, 7, "x"].map((given) => check.read(field, given, row, 0));
+  assert.deepEqual(served, [null, null, 7, undefined]);
+  assert.match(problems.lines().join(), /^worlds\.ndjson:0: capacity: must be a whole number/);
+});
 
 describe("lines", () => {
   const two = [user(1), user(2)].map((row) => JSON.stringify(row));

@@ -1,9 +1,8 @@
 /** The query parameters. Reading never fails: the default replaces a value that cannot be used. */
 
-import { PERIODS, type Period } from "../model/model.ts";
+import { MOST_ON_PAGE, PERIODS, type Period } from "../model/model.ts";
 import type { Match, ParameterName, Parameters } from "./handlers/route.ts";
 
-const MAX_LIMIT = 50;
 /** Page size when the request has none that can be used. */
 const DEFAULT_LIMIT = 20;
 
@@ -15,8 +14,8 @@ interface ParameterRow {
 
 export const PARAMETERS: Readonly<Record<ParameterName, ParameterRow>> = {
   limit: {
-    schema: { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
-    meaning: `Items a page; above ${MAX_LIMIT} counts as ${MAX_LIMIT}, anything else as ${DEFAULT_LIMIT}.`,
+    schema: { type: "integer", minimum: 1, maximum: MOST_ON_PAGE, default: DEFAULT_LIMIT },
+    meaning: `Items a page; above ${MOST_ON_PAGE} counts as ${MOST_ON_PAGE}, anything else as ${DEFAULT_LIMIT}.`,
   },
   offset: {
     schema: { type: "integer", minimum: 0, default: 0 },
@@ -43,7 +42,7 @@ const DIGITS = /^\d+$/;
 
 function readLimit(text: string): number {
   const limit = DIGITS.test(text) ? Number(text) : 0;
-  return limit >= 1 ? Math.min(limit, MAX_LIMIT) : DEFAULT_LIMIT;
+  return limit >= 1 ? Math.min(limit, MOST_ON_PAGE) : DEFAULT_LIMIT;
 }
 
 function readOffset(text: string): number {

@@ -5,7 +5,7 @@ import { limitText } from "../api/pages/file.ts";
 import { PARAMETERS } from "../api/parameters.ts";
 import { ROUTES } from "../api/routes.ts";
 import { FAULTS, type FaultName, SCOPE_FAULTS } from "../model/fault.ts";
-import { SCHEMAS } from "../model/model.ts";
+import { MOST_ON_PAGE, SCHEMAS } from "../model/model.ts";
 import { REQUEST_ID } from "../model/request-ids.ts";
 import { CORE_DEFAULTS } from "../settings/settings.ts";
 import EXAMPLES from "./examples.json" with { type: "json" };
@@ -17,7 +17,7 @@ const descriptionOf = (
 ): string => `Worlds, their instances and statistics, and users of a virtual-world platform: public data, read only.
 
 - **Token.** Every request carries \`Authorization: Bearer TOKEN\`. An API key has scopes and a limit of requests, ${limit} unless you have agreed on another one; a CLI token has neither.
-- **Pages.** Lists take \`limit\` (at most 50) and \`offset\`; \`pagination.total\` counts all items.
+- **Pages.** Lists take \`limit\` (at most ${MOST_ON_PAGE}) and \`offset\`; \`pagination.total\` counts all items.
 - **Generations.** The data are replaced as a whole. Every reply names its generation in \`ETag\`: send it back as \`If-None-Match\` to be told that nothing is new (304), or as \`If-Match\` to get the next page of the same list or none (412).
 - **Limits.** A 429 says in \`Retry-After\` how long to wait, a 503 likewise.
 - **Methods.** HEAD replies as GET does, without the body. OPTIONS replies 204 with \`Allow\`, without a token, and to the preflight of a browser. Any other method is a 405, \`${FAULTS.methodNotAllowed.message}\`, a path that is none of these a 404, \`${FAULTS.notFound.message}\`.`;
@@ -92,7 +92,7 @@ function envelopeSchema({ reply, parameters }: Route): Json {
     return { type: "object", required: ["data"], properties: { data: ref("schemas", title) } };
   }
   const properties: Json = {
-    data: { type: "array", maxItems: 50, items: ref("schemas", title) },
+    data: { type: "array", maxItems: MOST_ON_PAGE, items: ref("schemas", title) },
     pagination: ref("schemas", "Pagination"),
   };
   if (envelope === "ranking") properties.period = PARAMETERS.period.schema;
@@ -253,7 +253,11 @@ export function createOpenApi(
           description: "Which part of a list a reply shows, as the server applied it.",
           type: "object",
           required: ["total", "limit", "offset"],
-          properties: { total: whole, limit: { type: "integer", minimum: 1, maximum: 50 }, offset: whole },
+          properties: {
+            total: whole,
+            limit: { type: "integer", minimum: 1, maximum: MOST_ON_PAGE },
+            offset: whole,
+          },
         },
         Error: {
           title: "Error",

@@ -38,12 +38,15 @@ export interface ObjectSchema {
   readonly title: string;
   readonly type: "object";
   readonly properties: Readonly<
-    Record<string, { readonly type: string; readonly format?: string; readonly description?: string }>
+    Record<
+      string,
+      { readonly type: string | readonly string[]; readonly format?: string; readonly description?: string }
+    >
   >;
   readonly required: readonly string[];
 }
 
-const TYPES: Readonly<Record<FieldType, ObjectSchema["properties"][string]>> = {
+const TYPES: Readonly<Record<FieldType, { readonly type: string; readonly format?: string }>> = {
   id: { type: "string", format: "uuid" },
   text: { type: "string" },
   boolean: { type: "boolean" },
@@ -54,7 +57,10 @@ const TYPES: Readonly<Record<FieldType, ObjectSchema["properties"][string]>> = {
 function schemaOf(resource: ResourceName): ObjectSchema {
   const { title, fields } = RESOURCES[resource];
   const properties = Object.fromEntries(
-    fields.map(({ name, type, meaning }) => [name, { ...TYPES[type], description: meaning }]),
+    fields.map(({ name, type, absent, meaning }) => {
+      const one = TYPES[type];
+      return [name, { ...one, type: absent === null ? [one.type, "null"] : one.type, description: meaning }];
+    }),
   );
   return { title, type: "object", properties, required: Object.keys(properties) };
 }
@@ -67,6 +73,9 @@ export const SCHEMAS = Object.fromEntries(RESOURCE_NAMES.map((name) => [name, sc
 export const PERIODS = ["all", "week", "month"] as const;
 
 export type Period = (typeof PERIODS)[number];
+
+/** The most items of a page. */
+export const MOST_ON_PAGE = 50;
 
 /** Prefix of every path of the interface. */
 export const BASE_PATH = "/api/public/v1";

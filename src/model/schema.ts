@@ -16,8 +16,8 @@ export interface Field {
   /** A sentence for the documents and the OpenAPI document. */
   readonly meaning: string;
   readonly served: boolean;
-  /** The value of null or an absent field; without it, a row must have the field. */
-  readonly absent?: string | number | boolean;
+  /** The value of null or an absent field; without it, a row must have the field. Null: a count or boolean that may be unknown. */
+  readonly absent?: string | number | boolean | null;
   /** The table of the row with this id. `needs`: a row that refers to an invisible row is hidden, too. */
   readonly refersTo?: { readonly table: "users" | "worlds"; readonly needs: boolean };
   /** The only value of a visible row, and the reason for hiding a row with any other. */
@@ -89,9 +89,9 @@ export type TableName = keyof typeof ROWS;
 
 /** The fields of a row that clients get. */
 export type Served<Fields extends Readonly<Record<string, Field>>> = {
-  -readonly [Name in keyof Fields as Fields[Name]["served"] extends true
-    ? Name
-    : never]: Values[Fields[Name]["type"]];
+  -readonly [Name in keyof Fields as Fields[Name]["served"] extends true ? Name : never]:
+    | Values[Fields[Name]["type"]]
+    | (Fields[Name] extends { readonly absent: null } ? null : never);
 };
 
 /** A row as a program gives it: times may be dates, fields with a value for their absence may be missing. */

@@ -2,6 +2,7 @@
 
 import { LRUCache } from "lru-cache";
 import { copySlices, type Slices } from "../model/body.ts";
+import { MOST_ON_PAGE } from "../model/model.ts";
 import type { CacheCounts } from "../observe/events.ts";
 import type { CountSearch, SearchOutcome } from "../observe/metrics/counters.ts";
 import {
@@ -22,7 +23,6 @@ const ENTRY_BYTES = 200;
 
 /** Results are kept in parts of so many, and of one page more, so that each page lies in a part. */
 const PART = 256;
-const MOST_ON_PAGE = 50;
 
 function partOf({ offset }: PageOf): PageOf {
   return { limit: PART + MOST_ON_PAGE, offset: offset - (offset % PART) };

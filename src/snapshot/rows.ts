@@ -83,6 +83,10 @@ export class RowChecker {
     const { name, type, absent, shows } = field;
     const value = absent === undefined ? given : (given ?? absent);
     if (shows !== undefined) row.shown[at] = value === shows.only ? 1 : 0;
+    if (value === null && absent === null) {
+      row.numbers[at] = 0;
+      return null;
+    }
     const served = readValue(type, value, row, at);
     if (served === undefined) this.report(`${name}: ${whyWrong(type, value)}`);
     return served;

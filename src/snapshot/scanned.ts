@@ -21,7 +21,7 @@ import type { Staged } from "./stage.ts";
 function layoutOf(fields: readonly NamedField[]) {
   const { parts, end } = servedLayout(fields);
   const made = parts.map(({ before, field, isName }) => {
-    const absent = String(field.absent ?? "");
+    const absent = String(field.absent === undefined ? "" : field.absent);
     const text = isString(field.type) ? JSON.stringify(absent).slice(1, -1) : absent;
     return {
       before: Buffer.from(before),

@@ -4,14 +4,14 @@
  */
 
 import build from "fast-json-stringify";
-import { SCHEMAS } from "../model/model.ts";
+import { type ObjectSchema, SCHEMAS } from "../model/model.ts";
 import { RESOURCE_NAMES, type ResourceName } from "../model/schema.ts";
 
 /** Encodes a row as JSON, without checking it. */
 export type Encoder = (row: object) => string;
 
 /** Ids and times were checked or made by this program, so they need no escapes: a fifth less time per row. */
-function encoderSchema({ type, format }: { type: string; format?: string }): object {
+function encoderSchema({ type, format }: ObjectSchema["properties"][string]): object {
   return format === undefined ? { type } : { type, format: "unsafe" };
 }
 

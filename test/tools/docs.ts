@@ -115,7 +115,10 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
         // A found world has fields of a world.
         .filter(({ title }) => title !== "FoundWorld")
         .flatMap(({ title, fields }) =>
-          fields.map(({ name, type, meaning }) => [title, `\`${name}\``, TYPE_WORDS[type], meaning]),
+          fields.map(({ name, type, absent, meaning }) => {
+            const words = `${TYPE_WORDS[type]}${absent === null ? " or null" : ""}`;
+            return [title, `\`${name}\``, words, meaning];
+          }),
         ),
     ),
   faults: () =>
