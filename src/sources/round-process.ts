@@ -52,7 +52,7 @@ type RoundMessage = { readonly step: string } | { readonly problem: string } | {
 const ROUND_COMMAND = "round";
 /** A process sends its step at most so often. */
 const STEP_MS = 500;
-/** How long a process that must end may take to cancel its query and to remove its files. */
+/** How long a process that must end may take to remove its files. */
 const LEAVE_MS = 3000;
 /** The process leaves the processor to requests. */
 const NICE = 10;

@@ -457,7 +457,7 @@ describe("export from PostgreSQL", { skip }, () => {
     return { out, program, backend };
   }
 
-  /** It gives no row before its end, so only a cancelled query ends early. */
+  /** It gives no row before its end, so it ends early only where the server notices that its client is gone. */
   const SILENT = {
     users: `SELECT gen_random_uuid() AS id, 'x' AS display_name, now() AS created_at FROM (SELECT pg_sleep(3600)) AS slept`,
   };

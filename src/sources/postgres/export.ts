@@ -45,7 +45,7 @@ export interface ExportOptions
     Partial<Pick<Settings, "allowShrink" | "visibleOnly" | "skipBroken">> {
   readonly from: PostgresUrl;
   readonly queries: Queries;
-  /** Aborts: cancels the query and removes the written files. */
+  /** Aborts: ends the connection, so that the server ends the query, and removes the written files. */
   readonly signal: AbortSignal;
   /** Called whenever the export gets on, with the step that it is at. */
   readonly onProgress?: ((step: string) => void) | undefined;
