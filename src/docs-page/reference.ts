@@ -276,8 +276,9 @@ export function openPages(settings: PagesSettings, limit: string): PageServer | 
       const file = path === DOCUMENT ? await documentFor(stored, store) : files?.get(path);
       return file && answerWith(file, ask, fixed);
     } catch (error) {
-      // A later attempt to read the files may succeed.
+      // A later attempt may succeed.
       read = undefined;
+      document = undefined;
       throw error;
     }
   }

@@ -94,21 +94,15 @@ class SimilarThread implements SimilarEngine {
     const task: SimilarTask = { store, index, cacheBytes };
     const worker = startWorker(this.#thread, task);
     this.#worker = worker;
-    let refusal: string | undefined;
     worker.on("message", (message: FromSimilar) => {
       if (message.kind === "answer") this.#questions.settle(message.answer);
-      else if (message.kind === "ready") this.#ready(worker, message.names, performance.now() - began);
-      else {
-        refusal = message.problem;
-        endWorker(worker);
-      }
+      else this.#ready(worker, message.names, performance.now() - began);
     });
     whenEnded(worker, this.#thread, (cause, error) => {
-      // After a heap overflow or without its file, the next thread would die of the same.
-      const isHopeless =
-        codeOf(error ?? {}) === "ERR_WORKER_OUT_OF_MEMORY" || missingFromBundle(this.#thread) !== undefined;
-      const mayWork = refusal === undefined && !isHopeless;
-      if (this.#worker === worker) this.#exited(refusal ?? cause, mayWork);
+      // With too many names, after a heap overflow, or without its file, the next thread would die of the same.
+      const isTooLarge = error?.name === "RangeError" || codeOf(error ?? {}) === "ERR_WORKER_OUT_OF_MEMORY";
+      const mayWork = !isTooLarge && missingFromBundle(this.#thread) === undefined;
+      if (this.#worker === worker) this.#exited(cause, mayWork);
     });
   }
 

@@ -194,8 +194,6 @@ export interface SimilarEngine {
 export type FromSimilar =
   /** @param names number of distinct names */
   | { readonly kind: "ready"; readonly names: number }
-  /** The names are too many for an index. */
-  | { readonly kind: "refused"; readonly problem: string }
   | { readonly kind: "answer"; readonly answer: SearchAnswer };
 
 /** Similar search on the calling thread: names are indexed and searched in slices. */
