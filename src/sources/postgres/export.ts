@@ -319,7 +319,9 @@ export async function exportOnce(options: ExportOptions): Promise<Exported> {
     task.out,
     async (folder, current) => {
       const note = current === undefined ? undefined : await findNote(current);
-      exported = await completeSound(await copyRows(folder, current, note, task), task);
+      const copied = await copyRows(folder, current, note, task);
+      task.onProgress?.("checking");
+      exported = await completeSound(copied, task);
       task.onProgress?.("publishing");
       renewed = current;
       return exported.isNew ? exported : undefined;
