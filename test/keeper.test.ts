@@ -185,12 +185,18 @@ describe("keys", () => {
   const textOf = (...ids: string[]): string =>
     JSON.stringify({ keys: ids.map((id) => keyRecord(`svcx_${id}`, { id })) });
 
+  const FAKE = "keys.json";
+
   /** Stands in for the file system with a keys file in memory; a test can delay each read. */
   function fakeFiles(t: TestContext) {
     const fake = { text: textOf("a"), version: 0, reads: [] as (() => Promise<string>)[], count: 0 };
+    const real = { ...files };
     // Immediate, so that the order of reads does not depend on the machine.
-    const stat = async () => ({ ino: BigInt(fake.version), size: 0n, isFile: () => true });
-    const open = async () => {
+    const ofFake = async () => ({ ino: BigInt(fake.version), size: 0n, isFile: () => true });
+    // Servers of other tests in this process may look at files of their own meanwhile.
+    const stat = (path: string, options?: object) => (path === FAKE ? ofFake() : real.stat(path, options));
+    const open = async (path: string, ...more: (string | number)[]) => {
+      if (path !== FAKE) return real.open(path, ...more);
       fake.count++;
       let rest = Buffer.from(await (fake.reads.shift()?.() ?? fake.text));
       const read = async (into: Buffer, at: number) => {
@@ -198,7 +204,7 @@ describe("keys", () => {
         rest = rest.subarray(bytesRead);
         return { bytesRead };
       };
-      return { stat, read, close: async () => {} };
+      return { stat: ofFake, read, close: async () => {} };
     };
     const mocked = [t.mock.method(files, "open", open), t.mock.method(files, "stat", stat)];
     syncBuiltinESMExports();
@@ -214,7 +220,7 @@ describe("keys", () => {
     const fake = fakeFiles(t);
     const kinds: string[] = [];
     const keeper = await keepKeys(
-      "keys.json",
+      FAKE,
       createCounters(60),
       ({ kind }) => kinds.push(kind),
       (ring) => void take(ring),

@@ -22,6 +22,8 @@ interface KeysReply {
 const NONE = { rate_limited: 0, scope: 0, expired: 0, disabled: 0, busy: 0 };
 const HOUR_MS = 3_600_000;
 
+after(cleanUp);
+
 describe("the use of a key", () => {
   it("is what passed, what was refused by reason, and the second of the last request, summed over threads", () => {
     const threads = createKeyUse(2, 8);
@@ -128,7 +130,6 @@ describe("a server with an admin listener", () => {
     for (const name of ["expired", "cliDisabled", "cliExpired"] as const) await ask(name, "/stats", 1);
     await get(`${api}/stats`, { token: "svc_sk_nobody" });
   });
-  after(cleanUp);
 
   const expected: Readonly<Record<string, readonly [passed: number, refused: object]>> = {
     few: [FEW, { ...NONE, rate_limited: 12 }],
