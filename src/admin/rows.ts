@@ -10,33 +10,25 @@ import { answerKeys } from "./keys.ts";
 import { exposeMetrics } from "./metrics/exposition.ts";
 import { pageAnswers } from "./page.ts";
 import { type AdminRow, adminReply, errorReply, jsonReply, queryOf } from "./router.ts";
-import type { LoadStatus, ReloadReply } from "./status.ts";
+import type { ReloadReply } from "./status.ts";
 import { createStatus, keepMoments, measureMoment } from "./status-reply.ts";
 import type { WatchedServer } from "./watched.ts";
 
 const LIVE = adminReply(200, { "Content-Type": "text/plain; charset=utf-8" }, "ok");
 
-/** The result of a load that reported none. */
-function lostLoad({ history }: WatchedServer): LoadStatus {
-  const problem = history.isDraining
-    ? "the server is stopping: nothing is loaded any more"
-    : "the load ended without a result; see the log";
-  return history.makeLoad("refused", { problems: [problem] });
-}
-
 /** Reads keys and snapshot again; `allowShrink` acts like `--allow-shrink` for this load alone. */
 async function reload(server: WatchedServer, allowShrink: boolean): Promise<ReloadReply> {
-  const { loads } = server.history;
-  const { reload: reloadAll, keysProblem, sourceProblem, state } = server.opened!;
+  const { history, opened } = server;
   const began = performance.now();
-  const [before] = loads;
-  const { keys: result } = await reloadAll(allowShrink);
-  const [newest] = loads;
-  const load = newest === undefined || newest === before ? lostLoad(server) : newest;
-  const ofSource = load.result === "refused" ? [] : [sourceProblem() ?? []].flat();
+  const [before] = history.loads;
+  const { keys: result, snapshot, problems } = await opened!.reload(allowShrink);
+  const [newest] = history.loads;
+  // A load that a stop or a defect ended is not in the history.
+  const load = newest === undefined || newest === before ? history.makeLoad(snapshot, {}) : newest;
+  const problem = opened!.keysProblem() ?? null;
   return {
-    keys: { result, total: state.gate.keys.size, problem: keysProblem() ?? null },
-    snapshot: { ...load, problems: [...load.problems, ...ofSource] },
+    keys: { result, total: opened!.state.gate.keys.size, problem },
+    snapshot: { ...load, problems: problems.filter((one) => one !== problem) },
     durationMs: Math.round(performance.now() - began),
   };
 }

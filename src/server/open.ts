@@ -136,8 +136,6 @@ export async function openState(options: OpenStateOptions) {
     served: snapshots.served,
     /** Why the last read of the keys file was refused; undefined if it was not, or without a keys file. */
     keysProblem: () => keys?.problem(),
-    /** Why the source of the snapshot cannot be used, although its copy is served; undefined if it can. */
-    sourceProblem: () => snapshots.sourceProblem,
     live,
     /** Reads keys and snapshot again. @param allowShrink whether to accept less than half of the users or worlds */
     async reload(allowShrink?: boolean): Promise<Reloaded> {
@@ -146,10 +144,8 @@ export async function openState(options: OpenStateOptions) {
         snapshots.reload(allowShrink),
       ]);
       const keysProblem = ofKeys === "refused" ? [keys!.problem()!] : [];
-      // Who asks for a reload must learn that its source cannot be used.
-      const sourceProblem = result === "refused" ? undefined : snapshots.sourceProblem;
-      const all = [...keysProblem, ...problems, sourceProblem ?? []].flat();
-      return { keys: ofKeys, snapshot: result, generation: state.generation.store.id, problems: all };
+      const { id } = state.generation.store;
+      return { keys: ofKeys, snapshot: result, generation: id, problems: [...keysProblem, ...problems] };
     },
     takeRecords,
     /** Begins to index similar names, if the settings say so. To be called when requests are accepted. */

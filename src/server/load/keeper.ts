@@ -1,7 +1,7 @@
 /**
  * Keeping the generation current: when to load. At the start, on request, when a watch sees another snapshot, and again
- * after a load that failed although its files may be good. All requests during a load become one more load after it. After a stop no load begins; `close`
- * also ends one that still runs.
+ * after a load that failed although its files may be good. All requests during a load become one more load after it. After a
+ * stop no load begins; `close` also ends one that still runs.
  */
 
 import { Coalesced } from "../../util/process/coalesced.ts";
@@ -52,16 +52,15 @@ export class SnapshotKeeper {
     return this.#loads.served;
   }
 
-  get sourceProblem(): string | undefined {
-    return this.#loads.sourceProblem;
-  }
-
   /** Loads again; resolves with the outcome of that load. @param allowShrink whether it may accept a shrunk snapshot */
   async reload(allowShrink = false): Promise<SnapshotOutcome> {
     this.#allowsShrinkOnce ||= allowShrink;
     this.#isAsked = true;
     await this.#loading.ask();
-    return this.#outcome;
+    const { sourceProblem } = this.#loads;
+    if (this.#outcome.result === "refused" || sourceProblem === undefined) return this.#outcome;
+    // Who asks for a reload must learn that its source cannot be used.
+    return { ...this.#outcome, problems: [sourceProblem] };
   }
 
   watch(everyMs: number): void {
@@ -92,7 +91,7 @@ export class SnapshotKeeper {
     const isLate = this.#isStopped;
     if (!isLate) {
       await this.#load().catch((error: unknown) => {
-        this.#outcome = { result: "refused", problems: ["the load ended by a defect; see the log"] };
+        this.#outcome = { result: "refused", problems: ["the load ended without a result; see the log"] };
         this.#options.observe({ kind: "defect", where: "reload", error });
       });
     }

@@ -30,7 +30,7 @@ export interface SnapshotOptions extends LoaderOptions, ServedOptions {
 
 export interface SnapshotOutcome {
   readonly result: ReloadResult;
-  /** Why it was refused, a line each. */
+  /** Why it was refused, or why its source cannot be used, a line each. */
   readonly problems: readonly string[];
 }
 
