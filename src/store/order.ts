@@ -1,4 +1,4 @@
-/** Sorts row numbers by a radix sort: stable, and 15 times faster than a sort with a comparator at a million rows. */
+/** Sorts row numbers by a radix sort: it is stable, and calls no comparator, which would take most of the time of a large sort. */
 
 const WORD = 2 ** 32;
 /** Below this number of rows the digits are short: counting all values of a long digit would take most of the time. */
