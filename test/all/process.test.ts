@@ -1,6 +1,8 @@
 /** The server as a real process: files that change, reloads, busy clients, its end, and signals at any moment. */
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { describe, test } from "node:test";
@@ -212,12 +214,14 @@ describe("processes", { concurrency: 4 }, () => {
     // A slow load, and signals in its first part: a signal after it would begin a load of its own.
     const loads = (): number => server.logs().filter(({ event }) => event.startsWith("snapshot-")).length;
     unlinkSync(join(snapshot, "users.ndjson"));
-    writeFileSync(join(snapshot, "users.ndjson.gz"), slowRows(3));
+    writeFileSync(join(snapshot, "users.ndjson.gz"), slowRows(8));
     const before = loads();
-    for (let sent = 0; sent < 12; sent++) {
-      server.child.kill("SIGHUP");
-      await sleep(15);
-    }
+    // By a shell: a busy test beside this one would stretch its pauses.
+    const shell = spawn("sh", [
+      "-c",
+      `for i in 1 2 3 4 5 6; do kill -HUP ${server.child.pid}; sleep 0.02; done`,
+    ]);
+    await once(shell, "exit");
     assert.equal(loads(), before, "the load is not over yet");
     await until(() => loads() === before + 2, "the one load more");
     server.child.kill("SIGHUP");
