@@ -32,7 +32,7 @@ const LONG_FORMS: Readonly<Record<string, Part>> = {
   "http-splits": {
     atLeast: 90,
     pattern:
-      "(answered later|absolute target|the last one|a body|empty lines first|preface): three reads|at a time|then silence",
+      "(answered later|absolute target|1\\.0|a body|empty lines first|preface): three reads|at a time|then silence",
   },
   "prepared-damage": { atLeast: 2, pattern: "of any byte, a cut anywhere|in any UTF-8" },
   prepared: { atLeast: 1, pattern: "of any rows" },
