@@ -14,7 +14,6 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { failureAt } from "../../src/cli/options.ts";
@@ -26,7 +25,7 @@ import { problemText } from "../../src/util/system-error.ts";
 import { readRows, temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { assertInTime } from "../support/patience.ts";
-import { freePort, listen } from "../support/ports.ts";
+import { freePort } from "../support/ports.ts";
 import {
   assertFailed as assertFailedSo,
   jsonLines,
@@ -39,7 +38,7 @@ import {
   type Variables,
 } from "../support/process.ts";
 import { manifestIn } from "../support/published.ts";
-import { needPostgres, type Postgres, startPostgres } from "./support/postgres.ts";
+import { needPostgres, type Postgres, relay, startPostgres } from "./support/postgres.ts";
 import { certificate } from "./support/proxies.ts";
 import { smallDisk } from "./support/small-disk.ts";
 
@@ -663,24 +662,16 @@ describe("export from PostgreSQL", { skip }, () => {
       // Each connection is cut one chunk later than the one before, of the client's or the server's chunks in turn.
       let connections = 0;
       let cuts = 0;
-      const relay = createServer((client) => {
+      const port = await relay(t, server.port, (client, served) => {
         const number = connections++;
-        const served = connect(server.port, "127.0.0.1");
         const cutSide = number % 2 === 0 ? client : served;
         let left = number >> 1;
-        for (const from of [client, served]) {
-          const to = from === client ? served : client;
-          from.on("data", (chunk) => {
-            if (from !== cutSide || left-- !== 0) return to.write(chunk);
-            cuts++;
-            return from.destroy();
-          });
-          from.on("error", () => {});
-          from.on("close", () => to.destroy());
-        }
+        return (from, to, chunk) => {
+          if (from !== cutSide || left-- !== 0) return to.write(chunk);
+          cuts++;
+          return from.destroy();
+        };
       });
-      const port = await listen(relay);
-      t.after(() => relay.close());
       const out = join(temporaryFolder(t), "snapshot");
       const through = new URL(url());
       through.port = String(port);
