@@ -14,8 +14,13 @@ const folder = temporaryFolder();
 const binary = join(folder, "orrery");
 const empty = join(folder, "empty");
 
-/** Suites of processes that it must pass as the installed program does. */
-const SUITES = ["conformance", "keys", "all/process", "all/outputs"];
+/** Suites of processes that it must pass as the installed program does, and which tests of one that runs few processes. */
+const SUITES: Readonly<Record<string, { readonly pattern?: string }>> = {
+  conformance: {},
+  keys: { pattern: "where standard output is|ends with status 1" },
+  "all/process": {},
+  "all/outputs": {},
+};
 
 const node = findNode(24);
 
@@ -111,9 +116,10 @@ describe("the program as one file", { skip: lacking(node) }, () => {
     await server.stop();
   });
 
-  for (const suite of SUITES) {
+  for (const [suite, some] of Object.entries(SUITES)) {
     it(`passes test/${suite}.test.ts`, () =>
       assertPassesOn({ path: process.execPath }, `test/${suite}.test.ts`, {
+        ...some,
         variables: { ORRERY_TEST_PROGRAM: binary },
         atLeast: 1,
       }));

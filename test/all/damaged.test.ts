@@ -71,9 +71,12 @@ const SERVE = [
   keys,
 ];
 
+/** The files that a start of a server names. */
+const ENTRIES = ["main.js", "program.js", "generation-thread.js", "serving-thread.js"];
+
 /** Files that any start of a server loads: its first ones, and all that these import without a condition. */
 function filesOfEveryStart(): readonly string[] {
-  const found = new Set(["main.js", "program.js", "generation-thread.js", "serving-thread.js"]);
+  const found = new Set(ENTRIES);
   for (const file of found) {
     if (file === "main.js") continue;
     const text = readFileSync(join(installed, "dist", file), "utf8");
@@ -88,7 +91,8 @@ describe("a damaged installation", { skip: lacking(node) }, () => {
   it("lacks one file of dist/ that a server needs", async () => {
     const files = filesOfEveryStart();
     assert.ok(files.length > 5, files.join());
-    for (const file of files) {
+    // Of the imported ones every third: a runtime tells of each in the same way, and each build names and orders them anew.
+    for (const file of files.filter((name, at) => ENTRIES.includes(name) || at % 3 === 0)) {
       assertTold(await runWithout(`dist/${file}`, SERVE), DAMAGED, file);
     }
   });
@@ -98,7 +102,7 @@ describe("a damaged installation", { skip: lacking(node) }, () => {
     ["is cut off", (text: string) => text.slice(0, 700)],
   ] as const) {
     it(`has a file that ${what}`, async () => {
-      for (const file of ["main.js", "program.js", "generation-thread.js", "serving-thread.js"]) {
+      for (const file of ENTRIES) {
         assertTold(await runWithout(`dist/${file}`, SERVE, harm), /damaged|thread died: /, file);
       }
     });

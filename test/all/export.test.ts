@@ -14,17 +14,18 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
+import { failureAt } from "../../src/cli/options.ts";
 import { FIELDS, TABLES, type TableName } from "../../src/model/schema.ts";
 import { exportOnce } from "../../src/sources/postgres/export.ts";
 import { readPostgresUrl } from "../../src/sources/postgres/postgres-url.ts";
 import { columnName, DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
+import { problemText } from "../../src/util/system-error.ts";
 import { readRows, temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { assertInTime } from "../support/patience.ts";
-import { freePort, listen } from "../support/ports.ts";
+import { freePort } from "../support/ports.ts";
 import {
   assertFailed as assertFailedSo,
   jsonLines,
@@ -37,7 +38,7 @@ import {
   type Variables,
 } from "../support/process.ts";
 import { manifestIn } from "../support/published.ts";
-import { needPostgres, type Postgres, startPostgres } from "./support/postgres.ts";
+import { needPostgres, type Postgres, relay, startPostgres } from "./support/postgres.ts";
 import { certificate } from "./support/proxies.ts";
 import { smallDisk } from "./support/small-disk.ts";
 
@@ -65,6 +66,16 @@ const exportFrom = (
   variables: Variables = {},
 ): Promise<Outcome> => run(["export", "--postgres", url, "--out", out, ...more], variables);
 
+/** An export without a process of its own. */
+const exportHere = (url: string, out: string): ReturnType<typeof exportOnce> =>
+  exportOnce({
+    from: readPostgresUrl(url, {}),
+    queries: DEFAULT_QUERIES,
+    out,
+    gzip: false,
+    signal: new AbortController().signal,
+  });
+
 async function exportWell(...args: Parameters<typeof exportFrom>): Promise<Outcome> {
   const outcome = await exportFrom(...args);
   assert.equal(outcome.status, 0, outcome.stderr);
@@ -73,7 +84,8 @@ async function exportWell(...args: Parameters<typeof exportFrom>): Promise<Outco
 
 const withOptions = (url: string, options: string): string => `${url}?options=${encodeURIComponent(options)}`;
 
-const EXPORTS = 50;
+/** No more, as the writers are never still: an export of two moments would hardly pass once. */
+const EXPORTS = 20;
 const WRITERS = 4;
 /** Total visits; transactions only move them from one world to another. */
 const VISITS = 100_000;
@@ -573,13 +585,7 @@ describe("export from PostgreSQL", { skip }, () => {
         for (let round = 0; round < EXPORTS; round++) {
           await until(() => writes > before, "rows to be written");
           before = writes;
-          const { generation, rows } = await exportOnce({
-            from: readPostgresUrl(url(), {}),
-            queries: DEFAULT_QUERIES,
-            out,
-            gzip: false,
-            signal: new AbortController().signal,
-          });
+          const { generation, rows } = await exportHere(url(), out);
           seen.add(generation);
           const ids = (table: string, name: string) =>
             readRows(out, table)
@@ -656,33 +662,36 @@ describe("export from PostgreSQL", { skip }, () => {
       // Each connection is cut one chunk later than the one before, of the client's or the server's chunks in turn.
       let connections = 0;
       let cuts = 0;
-      const relay = createServer((client) => {
+      const port = await relay(t, server.port, (client, served) => {
         const number = connections++;
-        const served = connect(server.port, "127.0.0.1");
         const cutSide = number % 2 === 0 ? client : served;
         let left = number >> 1;
-        for (const from of [client, served]) {
-          const to = from === client ? served : client;
-          from.on("data", (chunk) => {
-            if (from !== cutSide || left-- !== 0) return to.write(chunk);
-            cuts++;
-            return from.destroy();
-          });
-          from.on("error", () => {});
-          from.on("close", () => to.destroy());
-        }
+        return (from, to, chunk) => {
+          if (from !== cutSide || left-- !== 0) return to.write(chunk);
+          cuts++;
+          return from.destroy();
+        };
       });
-      const port = await listen(relay);
-      t.after(() => relay.close());
       const out = join(temporaryFolder(t), "snapshot");
       const through = new URL(url());
       through.port = String(port);
+      const DONE = /^orrery: (published|unchanged)/;
+      /** What the command tells of an export. Every tenth is a process, whose start would be most of each. */
+      const told = async (round: number): Promise<string> => {
+        if (round % 10 === 0) {
+          const { status, stderr } = await exportFrom(through.href, out);
+          assert.equal(status === 0, DONE.test(stderr), stderr);
+          return stderr;
+        }
+        const done = exportHere(through.href, out).then(({ isNew }) => (isNew ? "published" : "unchanged"));
+        return `orrery: ${await done.catch((error: unknown) => problemText(failureAt(out, error)))}\n`;
+      };
       let successes = 0;
       for (let round = 0; successes < 4 && round < 200; round++) {
-        const { status, stderr } = await exportFrom(through.href, out);
-        if (status === 0) successes++;
+        const text = await told(round);
+        if (DONE.test(text)) successes++;
         assert.match(
-          stderr,
+          text,
           /^orrery: ((\S+: )*(PostgreSQL at \S+: )?(the connection broke|connection reset.*)|published.*|unchanged.*)\n$/,
         );
       }

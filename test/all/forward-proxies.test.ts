@@ -10,20 +10,11 @@ import { snapshotFiles, temporaryFolder, user, withManifest } from "../support/f
 import { need } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort, listen } from "../support/ports.ts";
-import { type Outcome, run, serve, until, type Variables } from "../support/process.ts";
+import { run, serve, until, type Variables } from "../support/process.ts";
 import { follow, type Host, startHost } from "../support/source-server.ts";
 import { certificate, type RunningProxy, startForwardProxy } from "./support/proxies.ts";
 
 const PASSWORD = "canary:4711";
-
-/** The start must have failed with one line behind that about the keys. */
-function assertRefused({ status, stderr }: Outcome, says: RegExp): void {
-  const [keys, line = "", ...others] = stderr.split("\n");
-  assert.equal(status, 1, stderr);
-  assert.match(keys!, /"keys-loaded"/);
-  assert.match(line, says);
-  assert.deepEqual(others, [""], stderr);
-}
 
 describe("behind a forward proxy", { skip: need("apache2", "openssl") }, () => {
   const folder = temporaryFolder();
@@ -61,6 +52,19 @@ describe("behind a forward proxy", { skip: need("apache2", "openssl") }, () => {
     return proxy.asked().slice(before);
   }
 
+  /** Starts a server from the host, which must fail with one line behind that about the keys. @returns what it said */
+  async function startRefused(variables: Variables, says: RegExp): Promise<string> {
+    const cache = join(folder, `cache${++caches}`);
+    const args = ["serve", "--snapshot", source, "--keys", keys, "--port", "0", "--cache", cache];
+    const { status, stderr } = await run(args, { ...trust, ...variables });
+    const [first, line = "", ...others] = stderr.split("\n");
+    assert.equal(status, 1, stderr);
+    assert.match(first!, /"keys-loaded"/);
+    assert.match(line, says);
+    assert.deepEqual(others, [""], stderr);
+    return stderr;
+  }
+
   it("a snapshot by https: comes through it, by TLS with the host itself", async () => {
     for (const name of ["HTTPS_PROXY", "https_proxy"]) {
       const lines = await passed({ [name]: url() });
@@ -88,18 +92,7 @@ describe("behind a forward proxy", { skip: need("apache2", "openssl") }, () => {
       response.writeHead(302, { location: "http://127.0.0.1:9/manifest.json" }).end();
       return true;
     };
-    const args = [
-      "serve",
-      "--snapshot",
-      source,
-      "--keys",
-      keys,
-      "--port",
-      "0",
-      "--cache",
-      join(folder, "out"),
-    ];
-    assertRefused(await run(args, trust), /manifest\.json: a redirect leads out of https:/);
+    await startRefused({}, /manifest\.json: a redirect leads out of https:/);
     host.fault = undefined;
   });
 
@@ -112,11 +105,7 @@ describe("behind a forward proxy", { skip: need("apache2", "openssl") }, () => {
       ["http://me:4711%zz@127.0.0.1:1", /HTTPS_PROXY must be an http:\/\/ or https:\/\/ URL/],
     ];
     for (const [name, says] of cases) {
-      const cache = join(folder, `cache${++caches}`);
-      const args = ["serve", "--snapshot", source, "--keys", keys, "--port", "0", "--cache", cache];
-      const outcome = await run(args, { ...trust, HTTPS_PROXY: name });
-      assertRefused(outcome, says);
-      assert.doesNotMatch(outcome.stderr, /4711/);
+      assert.doesNotMatch(await startRefused({ HTTPS_PROXY: name }, says), /4711/);
     }
   });
 
@@ -154,14 +143,9 @@ describe("behind a forward proxy", { skip: need("apache2", "openssl") }, () => {
       const liar = createServer((socket) =>
         socket.once("data", () => socket.end(head)).on("error", () => {}),
       );
-      const cache = join(folder, `cache${++caches}`);
-      const args = ["serve", "--snapshot", source, "--keys", keys, "--port", "0", "--cache", cache];
-      const outcome = await run(args, { ...trust, HTTPS_PROXY: `http://127.0.0.1:${await listen(liar)}` });
+      const says = status === 200 ? /manifest\.json: / : new RegExp(`: the proxy answered ${status}`);
+      await startRefused({ HTTPS_PROXY: `http://127.0.0.1:${await listen(liar)}` }, says);
       liar.close();
-      assertRefused(
-        outcome,
-        status === 200 ? /manifest\.json: / : new RegExp(`: the proxy answered ${status}`),
-      );
     }
   });
 });

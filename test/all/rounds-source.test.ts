@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
-import { connect, createServer, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,10 +11,10 @@ import { runRoundProcess } from "../../src/sources/round-process.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { assertInTime } from "../support/patience.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
-import { freePort, listen } from "../support/ports.ts";
+import { freePort } from "../support/ports.ts";
 import { get, jsonLines, type Program, run, start, until } from "../support/process.ts";
 import { COMMAND, ROOT } from "../support/program.ts";
-import { needPostgres, type Postgres, startPostgres } from "./support/postgres.ts";
+import { needPostgres, type Postgres, relay, startPostgres } from "./support/postgres.ts";
 import { fill, smallDisk } from "./support/small-disk.ts";
 
 const PASSWORD = "right4711";
@@ -342,32 +342,20 @@ describe("rounds of a server", { skip: needPostgres(), concurrency: 1 }, () => {
     await program.stop();
   });
 
-  describe("against a database that stalls", () => {
+  // Beside each other, as they wait.
+  describe("against a database that stalls", { concurrency: 5 }, () => {
     type Stall = (client: Socket, chunk: Buffer) => void;
 
     /** Passes bytes between a client and the database until a side's bytes hold a text; then the stall begins. */
     async function stallAt(t: TestContext, text: string, then: Stall): Promise<string> {
-      const sockets: Socket[] = [];
-      const relay = createServer((client) => {
-        const server = connect(postgres.port, "127.0.0.1");
-        sockets.push(client, server);
+      const port = await relay(t, postgres.port, (client) => {
         let isStalled = false;
-        for (const from of [client, server]) {
-          const to = from === client ? server : client;
-          from.on("error", () => {});
-          from.on("close", () => to.destroy());
-          from.on("data", (chunk: Buffer) => {
-            if (isStalled) return;
-            isStalled = chunk.includes(text);
-            if (isStalled) then(client, chunk);
-            else to.write(chunk);
-          });
-        }
-      });
-      const port = await listen(relay);
-      t.after(() => {
-        for (const socket of sockets) socket.destroy();
-        relay.close();
+        return (_from, to, chunk) => {
+          if (isStalled) return;
+          isStalled = chunk.includes(text);
+          if (isStalled) then(client, chunk);
+          else to.write(chunk);
+        };
       });
       return `postgres://orrery@127.0.0.1:${port}/live?sslmode=disable`;
     }

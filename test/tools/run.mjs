@@ -19,8 +19,8 @@ import { pathToFileURL } from "node:url";
 const LONG = {
   test: "conformance threads closing".split(" "),
   "test/all": (
-    "again fleet damaged recipes next search-flood keys-faults package reference bun deno binary deploy crowds prepared " +
-    "export source dashboard"
+    "again deno bun export fleet features binary deploy crowds damaged recipes next package rounds-source dashboard " +
+    "reference http-connections http-stop search-flood keys-faults source prepared"
   ).split(" "),
 };
 

@@ -3,13 +3,14 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { FIELDS, type FieldType, TABLES } from "../../../src/model/schema.ts";
 import { columnName } from "../../../src/sources/postgres/queries.ts";
 import { unavailable } from "../../support/need.ts";
-import { freePort } from "../../support/ports.ts";
+import { freePort, listen } from "../../support/ports.ts";
 import { textOf, until } from "../../support/process.ts";
 
 const DEBIAN = "/usr/lib/postgresql";
@@ -158,4 +159,34 @@ export async function startPostgres(settings = "", access?: string) {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Judges a chunk on its way: passes it on, or does something else. */
+type Pass = (from: Socket, to: Socket, chunk: Buffer) => unknown;
+
+/** Listens in front of a server until the end of a test. @param onConnection gives what judges the chunks of a connection */
+export async function relay(
+  test: { after(done: () => void): void },
+  serverPort: number,
+  onConnection: (client: Socket, server: Socket) => Pass,
+): Promise<number> {
+  const sockets: Socket[] = [];
+  const listener = createServer((client) => {
+    const server = connect(serverPort, "127.0.0.1");
+    sockets.push(client, server);
+    const pass = onConnection(client, server);
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      from.on("data", (chunk) => pass(from, to, chunk));
+      from.on("error", () => {});
+      from.on("close", () => to.destroy());
+    }
+  });
+  test.after(() => {
+    for (const socket of sockets) socket.destroy();
+    listener.close();
+  });
+  return await listen(listener);
 }
