@@ -127,7 +127,6 @@ export async function openState(options: OpenStateOptions) {
   if (watch > 0) snapshots.watch(watch * 1000);
   return {
     state,
-    sharedLimits,
     /** Counts of shared limits in this thread; undefined if they are not shared. */
     sharedCount: shared,
     /** For the results of exact searches, over all threads. */

@@ -105,11 +105,7 @@ export function compareWithManifest(
 
 /** The manifest in a folder, if it can be read and is an object. */
 export async function readManifestOf(folder: string): Promise<Record<string, unknown> | undefined> {
-  try {
-    const { bytes } = await readGiven(join(folder, MANIFEST), MAX_BYTES);
-    const manifest: unknown = JSON.parse(bytes.toString());
-    return isObject(manifest) ? manifest : undefined;
-  } catch {
-    return undefined;
-  }
+  const given = await readGiven(join(folder, MANIFEST), MAX_BYTES).catch(() => undefined);
+  const manifest = parsedJson(given?.bytes.toString() ?? "");
+  return isObject(manifest) ? manifest : undefined;
 }

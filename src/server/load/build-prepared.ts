@@ -4,7 +4,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { openRegular, readGiven } from "../../files/given.ts";
 import { isRowFile, MANIFEST, PREPARED } from "../../snapshot/files.ts";
-import type { LoadOptions, Refused } from "../../snapshot/load.ts";
+import { type LoadOptions, refusedFor } from "../../snapshot/loaded.ts";
 import { PREPARED_BEGINNING } from "../../snapshot/prepared/head.ts";
 import { writePrepared } from "../../snapshot/prepared/write.ts";
 import { refuseShrunk, type ShrinkGuard, visibleIn } from "../../snapshot/refusals.ts";
@@ -12,7 +12,7 @@ import { isObject, parsedJson } from "../../util/json.ts";
 import { codeOf } from "../../util/system-error.ts";
 import { loadInThread } from "./threaded-loader.ts";
 
-export interface BuildOptions extends Pick<LoadOptions, "onProgress" | "signal"> {
+export interface BuildOptions extends Pick<LoadOptions, "onProgress"> {
   /** Whether to write a missing manifest, which lists the prepared file; an existing one is always renewed. */
   readonly manifest?: boolean;
   readonly guard?: ShrinkGuard;
@@ -60,16 +60,13 @@ function isManifest(text: string): boolean {
 export async function buildPrepared(
   from: string,
   to: string,
-  { manifest = false, guard, ...options }: BuildOptions = {},
+  { manifest = false, guard, onProgress }: BuildOptions = {},
 ) {
   const problem = await whyOccupied(to);
-  if (problem !== undefined)
-    return { ok: false, problems: [problem], fingerprint: undefined } satisfies Refused;
-  const loaded = await loadInThread(from, options);
+  if (problem !== undefined) return refusedFor(problem);
+  const loaded = await loadInThread(from, { onProgress });
   if (!loaded.ok) return loaded;
   if (guard !== undefined) await refuseShrunk(visibleIn(loaded.store), guard);
-  options.signal?.throwIfAborted();
-  const { store, index } = loaded;
-  const bytes = await writePrepared(to, loaded, index, { manifest });
-  return { ok: true as const, generation: store.id, bytes, store, reports: loaded.reports };
+  const bytes = await writePrepared(to, loaded, loaded.index, { manifest });
+  return { ok: true as const, generation: loaded.store.id, bytes };
 }

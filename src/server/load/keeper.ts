@@ -110,18 +110,16 @@ export class SnapshotKeeper {
     const outcome = await this.#loads.load(allowShrink, isAsked ? "reload" : "watch");
     if (this.#closing.signal.aborted) return;
     if (outcome.failed) {
+      // The files may be good: the load failed, not its input.
       this.#allowsShrinkOnce ||= allowShrink;
-      this.#retryLater(outcome);
-    } else if (outcome.result === "refused") this.#tellRefused(outcome);
+      const retryMs = this.#pauses.next();
+      this.#tellRefused(outcome, retryMs);
+      if (!this.#isStopped) this.#retry = setTimeout(() => void this.#loading.ask(), retryMs).unref();
+      return;
+    }
+    this.#pauses.reset();
+    if (outcome.result === "refused") this.#tellRefused(outcome);
     else this.#outcome = outcome;
-    if (!outcome.failed) this.#pauses.reset();
-  }
-
-  /** The files may be good: the load failed, not its input. */
-  #retryLater({ problems }: LoadOutcome): void {
-    const retryMs = this.#pauses.next();
-    this.#tellRefused({ problems }, retryMs);
-    if (!this.#isStopped) this.#retry = setTimeout(() => void this.#loading.ask(), retryMs).unref();
   }
 
   /** @throws {SnapshotError} when nothing is served */

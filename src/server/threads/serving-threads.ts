@@ -27,8 +27,8 @@ const RETRY_MS = 500;
 /** System calls whose errors mean that a thread cannot listen at its address. */
 const LISTENING = new Set(["listen", "getaddrinfo"]);
 
-type Served = Pick<OpenState, "state" | "served" | "live" | "sharedLimits"> &
-  Pick<OpenStateOptions, "observe" | "writeAccess">;
+type Served = Pick<OpenState, "state" | "served" | "live"> &
+  Pick<OpenStateOptions, "sharedLimits" | "observe" | "writeAccess">;
 
 interface Thread {
   readonly worker: Worker;
