@@ -2,7 +2,7 @@
 
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { openRegular, readGiven } from "../../files/given.ts";
+import { openRegular, readGiven, readStart } from "../../files/given.ts";
 import { isRowFile, MANIFEST, PREPARED } from "../../snapshot/files.ts";
 import { type LoadOptions, refusedFor } from "../../snapshot/loaded.ts";
 import { PREPARED_BEGINNING } from "../../snapshot/prepared/head.ts";
@@ -33,15 +33,12 @@ async function whyOccupied(folder: string): Promise<string | undefined> {
 
 /** Whether a regular file begins as no prepared one; false for an empty or missing file. @throws errors of the file system */
 async function isForeign(file: string): Promise<boolean> {
-  const { length } = PREPARED_BEGINNING;
   try {
     // Opening a pipe would announce a reader to its writer.
     if (!(await stat(file)).isFile()) return false;
     const { handle } = await openRegular(file);
-    const { buffer, bytesRead } = await handle
-      .read(Buffer.alloc(length), 0, length, 0)
-      .finally(() => handle.close());
-    return bytesRead > 0 && buffer.toString("latin1", 0, bytesRead) !== PREPARED_BEGINNING;
+    const start = await readStart(handle, PREPARED_BEGINNING.length).finally(() => handle.close());
+    return start.length > 0 && start.toString("latin1") !== PREPARED_BEGINNING;
   } catch (error) {
     if (codeOf(error) === "ENOENT") return false;
     throw error;
