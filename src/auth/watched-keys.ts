@@ -11,7 +11,7 @@ import { compareKeys, keyWarnings } from "./key-changes.ts";
 import { KeyRing, KeysFileError, MOST_KEYS_BYTES, parseKeys } from "./keys.ts";
 import type { Counters } from "./limit.ts";
 
-const LOOK_MS = 500;
+const CHECK_MS = 500;
 
 interface ReadKeys {
   /** Of the file, before it was read. */
@@ -109,14 +109,14 @@ export async function keepKeys(
   }
 
   await load();
-  let timer = setTimeout(checkFile, LOOK_MS);
+  let timer = setTimeout(checkFile, CHECK_MS);
   async function checkFile(): Promise<void> {
     const known = fingerprint;
     // The text of an error equals no fingerprint.
-    const look = (): Promise<string> => stat(file, { bigint: true }).then(fileFingerprint, String);
+    const fingerprintNow = (): Promise<string> => stat(file, { bigint: true }).then(fileFingerprint, String);
     // A running read, begun by a signal, need not be repeated.
-    if (!readings.isRunning && (await look()) !== known) await readings.ask();
-    if (!stopped) timer = setTimeout(checkFile, LOOK_MS);
+    if (!readings.isRunning && (await fingerprintNow()) !== known) await readings.ask();
+    if (!stopped) timer = setTimeout(checkFile, CHECK_MS);
   }
   return {
     /** Reads the file again, changed or not. */

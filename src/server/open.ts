@@ -109,8 +109,8 @@ export type OpenState = Awaited<ReturnType<typeof openState>>;
 export async function openState(options: OpenStateOptions) {
   const { settings, servesElsewhere = false, sharedLimits, requestCells, observe } = options;
   const { rateWindow, watch } = settings;
-  const mayShare = servesElsewhere || sharedLimits !== undefined;
-  const counters = mayShare ? createSharedCounters(rateWindow) : createCounters(rateWindow);
+  const isInSharedMemory = servesElsewhere || sharedLimits !== undefined;
+  const counters = isInSharedMemory ? createSharedCounters(rateWindow) : createCounters(rateWindow);
   const requestCounters = servesElsewhere ? undefined : requestCells && countersOf(requestCells, 0);
   const shared = await sharedLimits?.open(counters, observe);
   const live = new LiveState();

@@ -144,7 +144,7 @@ export class SnapshotKeeper {
     let seen: string;
     let isCurrent: boolean;
     try {
-      seen = await this.#loads.look();
+      seen = await this.#loads.check();
       // A load may have begun meanwhile.
       if (isLoading()) return;
       isCurrent = await this.#loads.noteServed(seen, isLoading);
