@@ -121,9 +121,8 @@ export async function openState(options: OpenStateOptions) {
   const { keys, takeRecords, snapshots, similar, searchCacheBytes } = keepers;
   const keyUse = servesElsewhere ? undefined : options.keyUse?.[0];
   const parts = { ...options, counters, shared, requestCounters, keyUse };
-  const state = live.compose((ring, generation) =>
-    composeState(settings, { ...parts, keys: ring, generation }),
-  );
+  const state = composeState(settings, { ...parts, keys: live.keys, generation: live.generation! });
+  live.state = state;
   if (watch > 0) snapshots.watch(watch * 1000);
   return {
     state,

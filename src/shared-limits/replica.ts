@@ -4,7 +4,7 @@ import { type Counters, MOST_SHARED } from "../auth/limit.ts";
 import type { CountInThread, SharedCount, SharedLimits } from "../auth/shared.ts";
 import type { Observe } from "../observe/events.ts";
 import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
-import { COUNT_SCRIPT, countOf, SharedCounts } from "./counts.ts";
+import { countOf, SharedCounts } from "./counts.ts";
 import { importRedis, RedisServer } from "./redis-server.ts";
 import { placeOf, type RedisTarget } from "./redis-url.ts";
 
@@ -48,7 +48,7 @@ function startCounting(
   counters: Counters,
   report: (failure: Failure) => void,
 ): SharedCount & Pick<RedisServer, "get"> {
-  const server = new RedisServer(target, COUNT_SCRIPT, answerMs);
+  const server = new RedisServer(target, answerMs);
   let reportedAt = Number.NEGATIVE_INFINITY;
   const now = (): number => performance.now();
   const { count, read } = new SharedCounts({

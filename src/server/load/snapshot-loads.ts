@@ -43,7 +43,7 @@ export interface LoadOutcome extends SnapshotOutcome {
 /** The fingerprint of unreadable files; it equals no other. */
 const UNSEEN = "unseen";
 
-function refused(...problems: string[]): LoadOutcome {
+export function refused(...problems: string[]): LoadOutcome {
   return { result: "refused", problems };
 }
 
