@@ -38,6 +38,7 @@ import { openState } from "./server/open.ts";
 import { checkOptions, checkRows } from "./server/open-options.ts";
 import { SettingError } from "./settings/settings.ts";
 import type { GivenRows } from "./snapshot/given-rows.ts";
+import { throwUncaught } from "./util/process/uncaught.ts";
 
 // An import without a name would appear in the declarations, too.
 void IS_SUPPORTED;
@@ -120,9 +121,7 @@ function guarded(observe: Observe): Observe {
     try {
       observe(observation);
     } catch (error) {
-      queueMicrotask(() => {
-        throw error;
-      });
+      throwUncaught(error);
     }
   };
 }

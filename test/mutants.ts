@@ -398,7 +398,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "a copy whose contents are damaged counts as whole",
     file: "src/sources/url/copies.ts",
-    within: "removeDamaged",
+    within: "removeDamagedCopy",
     text: 'if (hash.digest("hex") === sha256) continue;',
     becomes: 'if (hash.digest("hex") !== "") continue;',
     tests: { source: "whose copy is damaged is downloaded whole, once the load has found it" },

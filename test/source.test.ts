@@ -189,12 +189,12 @@ describe("a snapshot by URL", () => {
       assert.equal(folder === before, isFound, what);
       if (isFound) {
         assert.equal((await loadSnapshot(folder)).ok, false, what);
-        assert.equal(await source.removeDamaged(folder), true, what);
+        assert.equal(await source.removeDamagedCopy(folder), true, what);
         folder = await source.ask();
       }
       assert.equal(await generationIn(folder), "first", what);
       assert.equal(namesOf(host).filter((name) => name !== "manifest.json").length, 4, what);
-      assert.equal(await source.removeDamaged(folder), false, what);
+      assert.equal(await source.removeDamagedCopy(folder), false, what);
     }
   });
 

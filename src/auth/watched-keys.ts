@@ -1,9 +1,8 @@
 /** Keeps the keys current: reads the keys file, and checks it for changes. */
 
 import { createHash } from "node:crypto";
-import type { BigIntStats } from "node:fs";
 import { stat } from "node:fs/promises";
-import { readGiven, whyUnread } from "../files/given.ts";
+import { fileFingerprint, readGiven, whyUnread } from "../files/given.ts";
 import type { ReloadResult } from "../model/reload.ts";
 import type { Observe } from "../observe/events.ts";
 import { Coalesced } from "../util/process/coalesced.ts";
@@ -12,7 +11,7 @@ import { compareKeys, keyWarnings } from "./key-changes.ts";
 import { KeyRing, KeysFileError, MOST_KEYS_BYTES, parseKeys } from "./keys.ts";
 import type { Counters } from "./limit.ts";
 
-const LOOK_MS = 500;
+const CHECK_MS = 500;
 
 interface ReadKeys {
   /** Of the file, before it was read. */
@@ -22,9 +21,6 @@ interface ReadKeys {
   /** Warnings for operators; empty if the text is already in force. */
   readonly warnings: readonly string[];
 }
-
-const fingerprintOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string =>
-  `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
 
 /**
  * @param before its keys are returned again if the file still holds them
@@ -40,7 +36,7 @@ async function readKeyRing(
   let fingerprint = "";
   try {
     const { bytes, stats } = await readGiven(file, MOST_KEYS_BYTES);
-    fingerprint = fingerprintOf(stats);
+    fingerprint = fileFingerprint(stats);
     const digest = createHash("sha256").update(bytes).digest("base64");
     if (digest === before?.digest) return { ...before, fingerprint, warnings: [] };
     const { keys, records } = parseKeys(bytes.toString(), counters);
@@ -113,14 +109,14 @@ export async function keepKeys(
   }
 
   await load();
-  let timer = setTimeout(checkFile, LOOK_MS);
+  let timer = setTimeout(checkFile, CHECK_MS);
   async function checkFile(): Promise<void> {
     const known = fingerprint;
     // The text of an error equals no fingerprint.
-    const look = (): Promise<string> => stat(file, { bigint: true }).then(fingerprintOf, String);
+    const fingerprintNow = (): Promise<string> => stat(file, { bigint: true }).then(fileFingerprint, String);
     // A running read, begun by a signal, need not be repeated.
-    if (!readings.isRunning && (await look()) !== known) await readings.ask();
-    if (!stopped) timer = setTimeout(checkFile, LOOK_MS);
+    if (!readings.isRunning && (await fingerprintNow()) !== known) await readings.ask();
+    if (!stopped) timer = setTimeout(checkFile, CHECK_MS);
   }
   return {
     /** Reads the file again, changed or not. */

@@ -6,6 +6,11 @@ import { SourceError } from "../util/source-error.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import { PlaceError } from "../util/user-error.ts";
 
+/** The identity of a file's contents, by device, inode, size and times. Equal fingerprints, equal contents. */
+export function fileFingerprint({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
+}
+
 /** Opens a file without waiting for the writer of a pipe. @throws {PlaceError} when it is not regular; errors of the file system */
 export async function openRegular(file: string): Promise<{ handle: FileHandle; stats: BigIntStats }> {
   const { O_RDONLY, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants;
@@ -30,19 +35,26 @@ export interface Given {
   readonly stats: BigIntStats;
 }
 
+/** The first bytes of an open file, at most `most`. Its own position does not move. @throws errors of the file system */
+export async function readStart(handle: FileHandle, most: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafeSlow(most);
+  for (let length = 0; ; ) {
+    const { bytesRead } = await handle.read(buffer, length, Math.min(MIB, most - length), length);
+    length += bytesRead;
+    if (bytesRead === 0 || length === most) return buffer.subarray(0, length);
+  }
+}
+
 /** Reads a whole file of at most `most` bytes. @throws {PlaceError} when it is larger or not regular; errors of the file system */
 export async function readGiven(file: string, most = MIB): Promise<Given> {
   const { handle, stats } = await openRegular(file);
   try {
     const size = Number(stats.size);
     if (size > most) throw new PlaceError(`is larger than ${most} bytes`);
-    const buffer = Buffer.allocUnsafeSlow(Math.min(Math.max(size, LEAST_ROOM), most) + 1);
-    for (let length = 0; ; ) {
-      const { bytesRead } = await handle.read(buffer, length, Math.min(MIB, buffer.length - length));
-      if (bytesRead === 0) return { bytes: buffer.subarray(0, length), stats };
-      length += bytesRead;
-      if (length === buffer.length) throw new PlaceError("grows while it is read");
-    }
+    const room = Math.min(Math.max(size, LEAST_ROOM), most);
+    const bytes = await readStart(handle, room + 1);
+    if (bytes.length > room) throw new PlaceError("grows while it is read");
+    return { bytes, stats };
   } finally {
     await handle.close();
   }

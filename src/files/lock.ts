@@ -47,7 +47,7 @@ export function isStale(path: string, staleMs: number): boolean {
 /** @throws errors of the file system, but not that the lock is gone */
 function removeIfStale(lock: string): void {
   try {
-    // Nothing comes between the look and the removal, so that no lock is removed that was just made.
+    // Nothing comes between the check and the removal, so that no lock is removed that was just made.
     if (isStale(lock, STALE_MS)) unlinkSync(lock);
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;

@@ -37,12 +37,6 @@ async function foldersIn(versions: string, isPartial: boolean): Promise<string[]
   return some.map((name) => join(versions, name));
 }
 
-/** Removes versions that killed processes began. @throws errors of the file system */
-async function removeLeftovers(versions: string): Promise<void> {
-  for (const folder of await foldersIn(versions, true))
-    if (isStale(folder, STALE_MS)) await rm(folder, { recursive: true, force: true });
-}
-
 interface Keeping {
   readonly keep: number;
   /** Whether a folder holds the data that are being published. */
@@ -136,7 +130,9 @@ export async function publishVersion<Result>(
   const partial = join(versions, newName() + PARTIAL);
   const stopRenewing = keepRenewed(partial);
   try {
-    await removeLeftovers(versions);
+    // Versions that killed processes began.
+    for (const begun of await foldersIn(versions, true))
+      if (isStale(begun, STALE_MS)) await rm(begun, { recursive: true, force: true });
     await mkdir(partial);
     const result = await fill(partial, current);
     if (result === undefined) return undefined;

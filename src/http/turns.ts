@@ -15,8 +15,8 @@ const SHARE = 16;
 /** After this time in a turn of the event loop, in milliseconds, requests are answered from the queues alone. */
 const LONG_MS = 2;
 
-/** Of so many arrived requests one looks at the clock: a look costs a fiftieth of a request, and the dearest takes 0.1 ms. */
-const LOOK_EVERY = 8;
+/** Of so many arrived requests one checks the clock: a check costs a fiftieth of a request, and the dearest takes 0.1 ms. */
+const CHECK_EVERY = 8;
 
 const SLICE_MS = 1;
 const HURRIED_SLICE_MS = 0.1;
@@ -47,7 +47,7 @@ export class Turns {
   /** Whether a connection must leave the turn to others. @param taken its requests in this visit */
   isOver(taken: number): boolean {
     if (taken > 0) return taken >= SHARE || this.#looksLong();
-    return this.isHurried || this.#isLong || (++this.#arrivals % LOOK_EVERY === 0 && this.#looksLong());
+    return this.isHurried || this.#isLong || (++this.#arrivals % CHECK_EVERY === 0 && this.#looksLong());
   }
 
   #looksLong(): boolean {

@@ -10,30 +10,24 @@ export interface Changes {
 }
 
 export class LiveState {
-  #keys = new KeyRing();
-  #generation: Generation | undefined;
-  #state: State | undefined;
+  keys = new KeyRing();
+  /** Undefined until the first one is loaded. */
+  generation: Generation | undefined;
+  /** Composed of the first keys and the first generation. */
+  state: State | undefined;
   /** Tells other threads of changes. */
   changes: Changes | undefined;
 
-  /** Makes the state of the first keys and the first generation, which must be set by then. */
-  compose(make: (keys: KeyRing, generation: Generation) => State): State {
-    this.#state = make(this.#keys, this.#generation!);
-    return this.#state;
-  }
-
   setKeys(keys: KeyRing): void {
-    this.#keys = keys;
-    if (this.#state === undefined) return;
-    const previous = this.#state.gate.keys;
-    this.#state.gate.keys = keys;
+    const previous = this.keys;
+    this.keys = keys;
+    if (this.state !== undefined) this.state.gate.keys = keys;
     this.changes?.onKeys(keys, previous);
   }
 
   setGeneration(generation: Generation): void {
-    this.#generation = generation;
-    if (this.#state === undefined) return;
-    this.#state.generation = generation;
+    this.generation = generation;
+    if (this.state !== undefined) this.state.generation = generation;
     this.changes?.onGeneration();
   }
 }

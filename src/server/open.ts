@@ -109,8 +109,8 @@ export type OpenState = Awaited<ReturnType<typeof openState>>;
 export async function openState(options: OpenStateOptions) {
   const { settings, servesElsewhere = false, sharedLimits, requestCells, observe } = options;
   const { rateWindow, watch } = settings;
-  const mayShare = servesElsewhere || sharedLimits !== undefined;
-  const counters = mayShare ? createSharedCounters(rateWindow) : createCounters(rateWindow);
+  const isInSharedMemory = servesElsewhere || sharedLimits !== undefined;
+  const counters = isInSharedMemory ? createSharedCounters(rateWindow) : createCounters(rateWindow);
   const requestCounters = servesElsewhere ? undefined : requestCells && countersOf(requestCells, 0);
   const shared = await sharedLimits?.open(counters, observe);
   const live = new LiveState();
@@ -121,13 +121,11 @@ export async function openState(options: OpenStateOptions) {
   const { keys, takeRecords, snapshots, similar, searchCacheBytes } = keepers;
   const keyUse = servesElsewhere ? undefined : options.keyUse?.[0];
   const parts = { ...options, counters, shared, requestCounters, keyUse };
-  const state = live.compose((ring, generation) =>
-    composeState(settings, { ...parts, keys: ring, generation }),
-  );
+  const state = composeState(settings, { ...parts, keys: live.keys, generation: live.generation! });
+  live.state = state;
   if (watch > 0) snapshots.watch(watch * 1000);
   return {
     state,
-    sharedLimits,
     /** Counts of shared limits in this thread; undefined if they are not shared. */
     sharedCount: shared,
     /** For the results of exact searches, over all threads. */

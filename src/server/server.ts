@@ -168,7 +168,7 @@ async function listenInThreads(
   opened: OpenState,
   admin: Admin | undefined,
 ): Promise<Listening> {
-  const { settings, limits, requestCells, keyUse, observe, writeAccess } = options;
+  const { settings, limits, requestCells, keyUse, observe } = options;
   const task = {
     settings,
     limits: {
@@ -176,12 +176,12 @@ async function listenInThreads(
       maxConnections: connectionLimit(count, admin?.maxConnections),
       maxUnsentBytes: MAX_ALL_UNSENT_BYTES / count,
     },
-    writesAccess: writeAccess !== undefined,
+    writesAccess: options.writeAccess !== undefined,
     requestCells,
     keyUse,
     cacheBytes: Math.floor(opened.searchCacheBytes / count),
   };
-  const threads = new ServingThreads(task, { ...opened, observe: rationNotices(observe), writeAccess });
+  const threads = new ServingThreads(task, { ...options, ...opened, observe: rationNotices(observe) });
   await threads.start(count);
   return threads;
 }

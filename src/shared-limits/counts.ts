@@ -67,6 +67,11 @@ function nameOf({ windowSeconds }: Counters, key: CountedKey, window: number): s
   return `orrery:{${key.id}}:${windowSeconds}:${window}`;
 }
 
+function usedIn(counters: Counters, { slot }: CountedKey, window: number): number {
+  const usage = usageOf(counters, slot);
+  return usage.window === window ? usage.used : 0;
+}
+
 export class SharedCounts {
   readonly #options: SharedCountsOptions;
   /** By slot: the keys that the server is asked about. */
@@ -110,8 +115,7 @@ export class SharedCounts {
       }
     }
     const { used } = this.#known(key, wall);
-    const apart = usageOf(alone, key.slot);
-    const share = Math.floor(limit / replicas) - (apart.window === window ? apart.used : 0);
+    const share = Math.floor(limit / replicas) - usedIn(alone, key, window);
     const left = counted === "alone" ? Math.min(share, limit - used) : limit - used;
     return { counted, used, remaining: Math.max(0, left), reset: this.#endOf(window) };
   };
@@ -154,8 +158,7 @@ export class SharedCounts {
   /** Takes requests at the server. @returns the count before; undefined without an answer */
   async #take(key: CountedKey, window: number, limit: number, wanted: number): Promise<number | undefined> {
     const { counters, server, add } = this.#options;
-    const usage = usageOf(counters, key.slot);
-    const known = usage.window === window ? usage.used : 0;
+    const known = usedIn(counters, key, window);
     const name = nameOf(counters, key, window);
     const given = [wanted, limit, known, counters.windowSeconds + KEPT_SECONDS].map(String);
     add("asks");
@@ -186,13 +189,12 @@ export class SharedCounts {
   }
 
   /** Counts a request within this replica's share of the limit, and what the limit leaves. */
-  #countAlone({ slot }: CountedKey, window: number, limit: number): Quota {
+  #countAlone(key: CountedKey, window: number, limit: number): Quota {
     const { counters, alone, replicas, add } = this.#options;
-    const usage = usageOf(counters, slot);
-    const isUsedUp = usage.window === window && usage.used >= limit;
+    const isUsedUp = usedIn(counters, key, window) >= limit;
     const share = isUsedUp ? 0 : Math.floor(limit / replicas);
-    const apart = countInWindow(alone, slot, share, window);
-    const all = apart.passed ? countInWindow(counters, slot, limit, window) : apart;
+    const apart = countInWindow(alone, key.slot, share, window);
+    const all = apart.passed ? countInWindow(counters, key.slot, limit, window) : apart;
     add(all.passed ? "alone" : "refused");
     return this.#quota(window, limit, Math.min(apart.remaining, all.remaining), all.passed);
   }

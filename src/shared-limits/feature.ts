@@ -112,19 +112,17 @@ export interface SharedLimitsOptions {
 }
 
 async function readPassword(file: string): Promise<string> {
+  const bad = (why: string): SettingError =>
+    new SettingError("sharedLimitsPasswordFile", `: ${file}: ${why}`, false);
   const { bytes } = await readGiven(file).catch((error: unknown) => {
-    throw badPasswordFile(file, whyUnread(error) ?? String(error));
+    throw bad(whyUnread(error) ?? String(error));
   });
   const [line = ""] = bytes
     .toString()
     .replace(/^\uFEFF/, "")
     .split(/\r?\n/, 1);
-  if (line === "") throw badPasswordFile(file, "the first line must be the password");
+  if (line === "") throw bad("the first line must be the password");
   return line;
-}
-
-function badPasswordFile(file: string, why: string): SettingError {
-  return new SettingError("sharedLimitsPasswordFile", `: ${file}: ${why}`, false);
 }
 
 /** @internal Undefined if limits are not shared. @throws {SettingError} if the password file cannot be used */

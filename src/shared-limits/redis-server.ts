@@ -9,7 +9,7 @@ import { isIP } from "node:net";
 import { SettingError } from "../settings/settings.ts";
 import { importFailure } from "../util/optional-package.ts";
 import { systemErrorText } from "../util/system-error.ts";
-import type { CounterServer } from "./counts.ts";
+import { COUNT_SCRIPT, type CounterServer } from "./counts.ts";
 import type { RedisTarget } from "./redis-url.ts";
 
 /** Timeout of an answer, in milliseconds: with the wait for the question, shorter than the 50 ms that a request may wait. */
@@ -99,8 +99,7 @@ export class RedisServer implements CounterServer {
   #redis: RedisModule | undefined;
   readonly #target: RedisTarget;
   readonly #answerMs: number;
-  readonly #script: string;
-  readonly #sha1: string;
+  readonly #sha1 = createHash("sha1").update(COUNT_SCRIPT).digest("hex");
   #client: Client | undefined;
   /** Places of a cluster's servers; empty if it is none, or not known yet. */
   #nodes: readonly Place[] = [];
@@ -114,11 +113,9 @@ export class RedisServer implements CounterServer {
   readonly tried: Promise<void>;
 
   /** Begins to connect. @param answerMs longer in tests on busy machines */
-  constructor(target: RedisTarget, script: string, answerMs = ANSWER_MS) {
+  constructor(target: RedisTarget, answerMs = ANSWER_MS) {
     this.#target = target;
     this.#answerMs = answerMs;
-    this.#script = script;
-    this.#sha1 = createHash("sha1").update(script).digest("hex");
     this.tried = this.#connect();
   }
 
@@ -134,7 +131,7 @@ export class RedisServer implements CounterServer {
         const isUnknown = (error as Error).message.startsWith("NOSCRIPT");
         if (signal.aborted || (error instanceof this.#redis!.ErrorReply && !isUnknown)) throw error;
         // The server does not know the script, or has closed an idle connection.
-        return await client.send(key, ["EVAL", this.#script, "1", key, ...given], signal);
+        return await client.send(key, ["EVAL", COUNT_SCRIPT, "1", key, ...given], signal);
       }
     });
   }

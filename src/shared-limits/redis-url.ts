@@ -59,12 +59,8 @@ function readUnix(text: string): RedisTarget {
 export function readRedisUrl(text: string): RedisTarget {
   if (text.startsWith("unix:")) return readUnix(text);
   if (!/^rediss?:\/\//.test(text)) throw new RedisUrlError("must begin with redis://, rediss:// or unix:/");
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    throw new RedisUrlError(`is not a URL; ${ENCODED}`);
-  }
+  if (!URL.canParse(text)) throw new RedisUrlError(`is not a URL; ${ENCODED}`);
+  const url = new URL(text);
   // Otherwise a part of a password would be read as a host or a path, and shown in messages.
   if ((url.pathname + url.search + url.hash).includes("@")) {
     throw new RedisUrlError(`has an @ behind the host; ${ENCODED} (/ is %2F, ? is %3F, # is %23)`);

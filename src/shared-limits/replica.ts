@@ -4,19 +4,19 @@ import { type Counters, MOST_SHARED } from "../auth/limit.ts";
 import type { CountInThread, SharedCount, SharedLimits } from "../auth/shared.ts";
 import type { Observe } from "../observe/events.ts";
 import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
-import { COUNT_SCRIPT, countOf, SharedCounts } from "./counts.ts";
+import { countOf, SharedCounts } from "./counts.ts";
 import { importRedis, RedisServer } from "./redis-server.ts";
 import { placeOf, type RedisTarget } from "./redis-url.ts";
 
 /** The server is back when it answers, and no question of any thread has failed for so long, in milliseconds. */
 const STEADY_MS = 3000;
 /** How often a server that is away is asked, in milliseconds. */
-const LOOK_MS = 1000;
+const CHECK_MS = 1000;
 /** A thread reports failures at most so often, in milliseconds. */
 const REPORT_MS = 1000;
 
 /** Name of a count that nobody has, for the first question. */
-const CHECKED = "orrery:{}";
+const NOBODYS = "orrery:{}";
 
 const FIGURES = ["asks", "failures", "alone", "refused"] as const satisfies (keyof SharedLimitsFigures)[];
 
@@ -48,7 +48,7 @@ function startCounting(
   counters: Counters,
   report: (failure: Failure) => void,
 ): SharedCount & Pick<RedisServer, "get"> {
-  const server = new RedisServer(target, COUNT_SCRIPT, answerMs);
+  const server = new RedisServer(target, answerMs);
   let reportedAt = Number.NEGATIVE_INFINITY;
   const now = (): number => performance.now();
   const { count, read } = new SharedCounts({
@@ -111,7 +111,7 @@ export class ReplicaLimits implements SharedLimits {
     this.#get = counting.get;
     await counting.tried;
     // A server that could not be reached is reported before the first request.
-    await this.#get(CHECKED).catch((error: Error) => this.#lose({ problem: error.message, name: CHECKED }));
+    await this.#get(NOBODYS).catch((error: Error) => this.#lose({ problem: error.message, name: NOBODYS }));
     const close = (): void => {
       this.#isClosed = true;
       clearInterval(this.#away?.timer);
@@ -130,7 +130,7 @@ export class ReplicaLimits implements SharedLimits {
       this.#away = { ...this.#away, ...failure };
       return;
     }
-    const timer = setInterval(() => void this.#look(), LOOK_MS).unref();
+    const timer = setInterval(() => void this.#check(), CHECK_MS).unref();
     this.#away = { ...failure, at, timer };
     this.since = new Date().toISOString();
     this.losses++;
@@ -138,7 +138,7 @@ export class ReplicaLimits implements SharedLimits {
   }
 
   /** Asks for the count of the newest failure. */
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { name, at, timer } = this.#away!;
     try {
       countOf((await this.#get(name)) ?? 0);

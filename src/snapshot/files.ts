@@ -1,8 +1,9 @@
 /** Finds the files of a snapshot folder, opens them, and detects changes. */
 
-import { type BigIntStats, constants } from "node:fs";
+import { constants } from "node:fs";
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { fileFingerprint } from "../files/given.ts";
 import { ROW_FILES, type RowFile } from "../model/model.ts";
 import { codeOf } from "../util/system-error.ts";
 import type { Problems } from "./problems.ts";
@@ -31,11 +32,7 @@ export function isRowFile(name: string): boolean {
 /** Files that a load has opened, by name, in the order in which they are checked. */
 export type Opened = Map<string, FileHandle>;
 
-function fileFingerprint(name: string, s: BigIntStats): string {
-  return `${name} ${s.dev}:${s.ino}:${s.size}:${s.mtimeNs}:${s.ctimeNs}`;
-}
-
-/** Fingerprints of files by name: device, inode, size and times, without reading a file. Equal fingerprints, equal contents. */
+/** Fingerprints of files by name, each with the name before it; no file is read for them. */
 export type FileFingerprints = ReadonlyMap<string, string>;
 
 /** Whether two fingerprints are equal except for the change time, which a new hard link updates. */
@@ -48,7 +45,7 @@ export async function fileFingerprintsOf(folder: string): Promise<FileFingerprin
   const fingerprints = new Map<string, string>();
   for (const name of [MANIFEST, PREPARED, ...ROW_FILES.flatMap(formsOf)]) {
     try {
-      fingerprints.set(name, fileFingerprint(name, await stat(join(folder, name), { bigint: true })));
+      fingerprints.set(name, `${name} ${fileFingerprint(await stat(join(folder, name), { bigint: true }))}`);
     } catch (error) {
       if (codeOf(error) !== "ENOENT") throw error;
     }
@@ -69,7 +66,7 @@ export async function fingerprintOf(folder: string): Promise<string> {
 export async function fingerprintOfOpened(opened: Opened): Promise<string> {
   const fingerprints = new Map<string, string>();
   for (const [name, handle] of opened)
-    fingerprints.set(name, fileFingerprint(name, await handle.stat({ bigint: true })));
+    fingerprints.set(name, `${name} ${fileFingerprint(await handle.stat({ bigint: true }))}`);
   return joinFingerprints(fingerprints);
 }
 

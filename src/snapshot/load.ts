@@ -27,7 +27,7 @@ import { findUnchangedFiles, findUnchangedPrepared } from "./unchanged-files.ts"
 export type { Loaded, LoadOptions, Previous, Refused } from "./loaded.ts";
 
 /** Most attempts to read a folder while snapshots are being published in it. */
-const MOST_LOOKS = 3;
+const MOST_ATTEMPTS = 3;
 
 /** Opens the files; undefined if there are problems, or "changed" if they no longer have the given fingerprints. */
 async function openFiles(
@@ -105,7 +105,7 @@ async function loadAsSeen(folder: string, options: LoadOptions): Promise<Loaded 
 
 /** Loads the snapshot in a folder. After errors of the file system, which are problems, too, the next check should try again. */
 export async function loadSnapshot(folder: string, options: LoadOptions = {}): Promise<Loaded | Refused> {
-  for (let looks = 0; looks < MOST_LOOKS; looks++) {
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
     const result = await loadAsSeen(folder, options);
     if (result !== "changed") return result;
   }

@@ -3,7 +3,7 @@
 import { isUtf8 } from "node:buffer";
 import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
-import { readGiven } from "../files/given.ts";
+import { readGiven, readStart } from "../files/given.ts";
 import { parseTime } from "../model/time.ts";
 import { isCount, isObject, notJson, parsedJson } from "../util/json.ts";
 import { isRowFile, MANIFEST, PREPARED } from "./files.ts";
@@ -67,14 +67,7 @@ export function parseManifest(stored: Buffer, problems: Problems): Manifest | un
 }
 
 export async function readManifest(handle: FileHandle, problems: Problems): Promise<Manifest | undefined> {
-  const buffer = Buffer.alloc(MAX_BYTES + 1);
-  let bytes = 0;
-  for (;;) {
-    const { bytesRead } = await handle.read(buffer, bytes, buffer.length - bytes, bytes);
-    bytes += bytesRead;
-    if (bytesRead === 0 || bytes === buffer.length) break;
-  }
-  return parseManifest(buffer.subarray(0, bytes), problems);
+  return parseManifest(await readStart(handle, MAX_BYTES + 1), problems);
 }
 
 /** The text of a manifest. @param fields all but the format, in their order, perhaps with others that no load reads */
@@ -105,11 +98,7 @@ export function compareWithManifest(
 
 /** The manifest in a folder, if it can be read and is an object. */
 export async function readManifestOf(folder: string): Promise<Record<string, unknown> | undefined> {
-  try {
-    const { bytes } = await readGiven(join(folder, MANIFEST), MAX_BYTES);
-    const manifest: unknown = JSON.parse(bytes.toString());
-    return isObject(manifest) ? manifest : undefined;
-  } catch {
-    return undefined;
-  }
+  const given = await readGiven(join(folder, MANIFEST), MAX_BYTES).catch(() => undefined);
+  const manifest = parsedJson(given?.bytes.toString() ?? "");
+  return isObject(manifest) ? manifest : undefined;
 }

@@ -14,9 +14,9 @@ import { type Dangling, dangle, findReferred, NOWHERE, type Stage, type Staged }
 type Identified = Pick<KeptPrepared, "fingerprint" | "sha256">;
 
 /** Whether a file is unchanged. A new hard link changes the ctime alone. Then the manifest's hash decides. */
-function isUnchanged({ fingerprint, sha256 }: Identified, look: string, listed: Listed | undefined): boolean {
-  const isListed = listed !== undefined && listed.sha256 === sha256;
-  return look === fingerprint || (isListed && isSameFile(look, fingerprint));
+function isUnchanged(kept: Identified, fingerprint: string, listed: Listed | undefined): boolean {
+  const isListed = listed !== undefined && listed.sha256 === kept.sha256;
+  return fingerprint === kept.fingerprint || (isListed && isSameFile(fingerprint, kept.fingerprint));
 }
 
 /** The served prepared file, if it is unchanged. A manifest requires a hash, which may not be known yet. */
@@ -41,9 +41,9 @@ export function findUnchangedFiles(
   const unchanged = new Map<RowFile, KeptFile>();
   for (const file of previous?.kept.files ?? []) {
     const forms = formsOf(file.table).filter((name) => fingerprints.has(name));
-    const look = fingerprints.get(file.file);
-    if (look === undefined || forms.length > 1) continue;
-    if (isUnchanged(file, look, manifest?.files.get(file.file))) unchanged.set(file.table, file);
+    const fingerprint = fingerprints.get(file.file);
+    if (fingerprint === undefined || forms.length > 1) continue;
+    if (isUnchanged(file, fingerprint, manifest?.files.get(file.file))) unchanged.set(file.table, file);
   }
   return unchanged;
 }

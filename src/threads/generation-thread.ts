@@ -18,6 +18,7 @@ import { loadSnapshot, type Refused } from "../snapshot/load.ts";
 import { indexReusing } from "../snapshot/reuse.ts";
 import { reviveStore, type Store } from "../store/generation.ts";
 import { collectGarbage } from "../util/process/collect.ts";
+import { throwUncaught } from "../util/process/uncaught.ts";
 import { stepBack, yieldCpu } from "../util/process/yield-cpu.ts";
 
 const port = parentPort!;
@@ -91,8 +92,4 @@ stepBack();
 // No await at the top: the one-file program is CommonJS.
 run(workerData as Task)
   .then((result) => port.postMessage(result))
-  .catch((error: unknown) => {
-    queueMicrotask(() => {
-      throw error;
-    });
-  });
+  .catch(throwUncaught);

@@ -23,6 +23,7 @@ import {
 } from "../server/threads/serving-messages.ts";
 import { createGeneration, type Generation, reviveStore } from "../store/generation.ts";
 import { collectGarbage, RELEASE_MS } from "../util/process/collect.ts";
+import { throwUncaught } from "../util/process/uncaught.ts";
 
 const port = parentPort!;
 const task = workerData as ServingTask;
@@ -76,11 +77,7 @@ const state = composeState(task.settings, {
 const listener = createListener(state, { ...task.settings, ...task.limits }, observe);
 
 /** Awaited by a stop, which may begin before the thread listens. */
-const started = startListening().catch((error: unknown) => {
-  queueMicrotask(() => {
-    throw error;
-  });
-});
+const started = startListening().catch(throwUncaught);
 
 port.on("message", async (message: ToServing) => {
   switch (message.kind) {

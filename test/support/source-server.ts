@@ -88,7 +88,7 @@ export function follow(address: string, cache: string, options: Partial<UrlSourc
   const { signal } = new AbortController();
   return {
     refresh: source.refresh.bind(source),
-    removeDamaged: (folder: string) => source.removeDamaged(folder),
+    removeDamagedCopy: (folder: string) => source.removeDamagedCopy(folder),
     problem: () => source.problem(),
     observed,
     of: <Kind extends Observation["kind"]>(kind: Kind) =>

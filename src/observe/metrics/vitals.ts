@@ -27,8 +27,6 @@ const WRITE_EVERY = 10;
 /** Without a write for so long, a thread hangs. */
 const LATE_MS = 1000;
 
-const NO_DELAY = { p50Ms: null, p99Ms: null, maxMs: null };
-
 /** Milliseconds by a clock that all threads share. */
 function nowMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n);
@@ -47,13 +45,11 @@ export function watchVitals(counters: RequestCounters, searches: () => CacheCoun
   });
   function write(): void {
     const { used_heap_size: heapUsedBytes, total_heap_size: heapTotalBytes } = getHeapStatistics();
-    const { utilization, delay } = eventLoop();
     const figures: ThreadFigures = {
       writtenMs: nowMs(),
       heapUsedBytes,
       heapTotalBytes,
-      utilization,
-      ...(delay ?? NO_DELAY),
+      ...eventLoop(),
       ...searches(),
     };
     for (const [at, name] of FIGURES.entries()) counters[NEWEST + at] = figures[name] ?? Number.NaN;

@@ -2,9 +2,9 @@
 
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { openRegular, readGiven } from "../../files/given.ts";
+import { openRegular, readGiven, readStart } from "../../files/given.ts";
 import { isRowFile, MANIFEST, PREPARED } from "../../snapshot/files.ts";
-import type { LoadOptions, Refused } from "../../snapshot/load.ts";
+import { type LoadOptions, refusedFor } from "../../snapshot/loaded.ts";
 import { PREPARED_BEGINNING } from "../../snapshot/prepared/head.ts";
 import { writePrepared } from "../../snapshot/prepared/write.ts";
 import { refuseShrunk, type ShrinkGuard, visibleIn } from "../../snapshot/refusals.ts";
@@ -12,7 +12,7 @@ import { isObject, parsedJson } from "../../util/json.ts";
 import { codeOf } from "../../util/system-error.ts";
 import { loadInThread } from "./threaded-loader.ts";
 
-export interface BuildOptions extends Pick<LoadOptions, "onProgress" | "signal"> {
+export interface BuildOptions extends Pick<LoadOptions, "onProgress"> {
   /** Whether to write a missing manifest, which lists the prepared file; an existing one is always renewed. */
   readonly manifest?: boolean;
   readonly guard?: ShrinkGuard;
@@ -33,15 +33,12 @@ async function whyOccupied(folder: string): Promise<string | undefined> {
 
 /** Whether a regular file begins as no prepared one; false for an empty or missing file. @throws errors of the file system */
 async function isForeign(file: string): Promise<boolean> {
-  const { length } = PREPARED_BEGINNING;
   try {
     // Opening a pipe would announce a reader to its writer.
     if (!(await stat(file)).isFile()) return false;
     const { handle } = await openRegular(file);
-    const { buffer, bytesRead } = await handle
-      .read(Buffer.alloc(length), 0, length, 0)
-      .finally(() => handle.close());
-    return bytesRead > 0 && buffer.toString("latin1", 0, bytesRead) !== PREPARED_BEGINNING;
+    const start = await readStart(handle, PREPARED_BEGINNING.length).finally(() => handle.close());
+    return start.length > 0 && start.toString("latin1") !== PREPARED_BEGINNING;
   } catch (error) {
     if (codeOf(error) === "ENOENT") return false;
     throw error;
@@ -60,16 +57,13 @@ function isManifest(text: string): boolean {
 export async function buildPrepared(
   from: string,
   to: string,
-  { manifest = false, guard, ...options }: BuildOptions = {},
+  { manifest = false, guard, onProgress }: BuildOptions = {},
 ) {
   const problem = await whyOccupied(to);
-  if (problem !== undefined)
-    return { ok: false, problems: [problem], fingerprint: undefined } satisfies Refused;
-  const loaded = await loadInThread(from, options);
+  if (problem !== undefined) return refusedFor(problem);
+  const loaded = await loadInThread(from, { onProgress });
   if (!loaded.ok) return loaded;
   if (guard !== undefined) await refuseShrunk(visibleIn(loaded.store), guard);
-  options.signal?.throwIfAborted();
-  const { store, index } = loaded;
-  const bytes = await writePrepared(to, loaded, index, { manifest });
-  return { ok: true as const, generation: store.id, bytes, store, reports: loaded.reports };
+  const bytes = await writePrepared(to, loaded, loaded.index, { manifest });
+  return { ok: true as const, generation: loaded.store.id, bytes };
 }

@@ -12,6 +12,7 @@ import { SnapshotError } from "../../util/user-error.ts";
 import type { ServedGeneration, TakeGeneration } from "./served.ts";
 import {
   type LoadOutcome,
+  refused,
   SnapshotLoads,
   type SnapshotOptions,
   type SnapshotOutcome,
@@ -30,7 +31,6 @@ export class SnapshotKeeper {
   #allowsShrinkOnce = false;
   /** Whether somebody asked for the load: then a source that pauses is asked all the same, and a round is run. */
   #isAsked = false;
-  #outcome: SnapshotOutcome = { result: "unchanged", problems: [] };
   #watch: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
   /** Fingerprint of the files at the last check, or why it failed. */
@@ -56,11 +56,11 @@ export class SnapshotKeeper {
   async reload(allowShrink = false): Promise<SnapshotOutcome> {
     this.#allowsShrinkOnce ||= allowShrink;
     this.#isAsked = true;
-    await this.#loading.ask();
+    const { result, problems } = await this.#loading.ask();
     const { sourceProblem } = this.#loads;
-    if (this.#outcome.result === "refused" || sourceProblem === undefined) return this.#outcome;
     // Who asks for a reload must learn that its source cannot be used.
-    return { ...this.#outcome, problems: [sourceProblem] };
+    const isUnused = result !== "refused" && sourceProblem !== undefined;
+    return { result, problems: isUnused ? [sourceProblem] : problems };
   }
 
   watch(everyMs: number): void {
@@ -87,48 +87,43 @@ export class SnapshotKeeper {
     this.served.similar?.retire();
   }
 
-  async #loadAgain(): Promise<void> {
-    const isLate = this.#isStopped;
-    if (!isLate) {
-      await this.#load().catch((error: unknown) => {
-        this.#outcome = { result: "refused", problems: ["the load ended without a result; see the log"] };
-        this.#options.observe({ kind: "defect", where: "reload", error });
-      });
-    }
+  async #loadAgain(): Promise<SnapshotOutcome> {
+    const late = refused("the server is stopping: nothing is loaded any more");
+    if (this.#isStopped) return late;
+    const outcome = await this.#load().catch((error: unknown) => {
+      this.#options.observe({ kind: "defect", where: "reload", error });
+      return refused("the load ended without a result; see the log");
+    });
     // A load that `close` ended has changed nothing either.
-    if (isLate || this.#closing.signal.aborted)
-      this.#outcome = { result: "refused", problems: ["the server is stopping: nothing is loaded any more"] };
+    return this.#closing.signal.aborted ? late : outcome;
   }
 
   /** @throws {SnapshotError} when nothing is served */
-  async #load(): Promise<void> {
+  async #load(): Promise<SnapshotOutcome> {
     clearTimeout(this.#retry);
     const allowShrink = this.#allowsShrinkOnce;
     const isAsked = this.#isAsked;
     this.#allowsShrinkOnce = false;
     this.#isAsked = false;
     const outcome = await this.#loads.load(allowShrink, isAsked ? "reload" : "watch");
-    if (this.#closing.signal.aborted) return;
+    if (this.#closing.signal.aborted) return outcome;
     if (outcome.failed) {
+      // The files may be good: the load failed, not its input.
       this.#allowsShrinkOnce ||= allowShrink;
-      this.#retryLater(outcome);
-    } else if (outcome.result === "refused") this.#tellRefused(outcome);
-    else this.#outcome = outcome;
-    if (!outcome.failed) this.#pauses.reset();
-  }
-
-  /** The files may be good: the load failed, not its input. */
-  #retryLater({ problems }: LoadOutcome): void {
-    const retryMs = this.#pauses.next();
-    this.#tellRefused({ problems }, retryMs);
-    if (!this.#isStopped) this.#retry = setTimeout(() => void this.#loading.ask(), retryMs).unref();
+      const retryMs = this.#pauses.next();
+      this.#tellRefused(outcome, retryMs);
+      if (!this.#isStopped) this.#retry = setTimeout(() => void this.#loading.ask(), retryMs).unref();
+      return outcome;
+    }
+    this.#pauses.reset();
+    if (outcome.result === "refused") this.#tellRefused(outcome);
+    return outcome;
   }
 
   /** @throws {SnapshotError} when nothing is served */
   #tellRefused({ problems, changed }: Pick<LoadOutcome, "problems" | "changed">, retryMs?: number): void {
     const { generation } = this.served;
     if (generation === undefined) throw new SnapshotError(problems);
-    this.#outcome = { result: "refused", problems };
     this.#options.observe({
       kind: "snapshot-refused",
       problems,
@@ -146,7 +141,7 @@ export class SnapshotKeeper {
     let seen: string;
     let isCurrent: boolean;
     try {
-      seen = await this.#loads.look();
+      seen = await this.#loads.check();
       // A load may have begun meanwhile.
       if (isLoading()) return;
       isCurrent = await this.#loads.noteServed(seen, isLoading);

@@ -1,13 +1,14 @@
 /** Loaders make stores and indexes from folders: their types, and the one that loads on the calling thread. */
 
 import type { SearchIndex } from "../../search/search.ts";
+import { loadSnapshot } from "../../snapshot/load.ts";
 import {
   type Loaded,
   type LoadOptions,
-  loadSnapshot,
   type Previous,
   type Refused,
-} from "../../snapshot/load.ts";
+  refusedFor,
+} from "../../snapshot/loaded.ts";
 import { indexReusing } from "../../snapshot/reuse.ts";
 import { LimitError } from "../../store/limits.ts";
 
@@ -48,9 +49,9 @@ export async function indexLoaded<L extends Pick<Loaded, "fingerprint" | "index"
   } catch (error) {
     // A lack of memory may pass; other limits stay.
     if (!(error instanceof RangeError)) throw error;
-    const problems = [`${folder}: cannot be indexed for search: ${error.message}`];
-    if (error instanceof LimitError) return { ok: false, problems, fingerprint };
-    return { ok: false, problems, fingerprint: undefined, died: true };
+    const problem = `${folder}: cannot be indexed for search: ${error.message}`;
+    if (error instanceof LimitError) return { ok: false, problems: [problem], fingerprint };
+    return refusedFor(problem, { died: true });
   }
 }
 

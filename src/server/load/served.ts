@@ -57,8 +57,8 @@ export class ServedGeneration {
 }
 
 function tablesOf({ reused }: LoadedSearchable): Record<"read" | "kept", string[]> {
-  const named = (kept: boolean): string[] =>
-    ROW_FILES.filter((file) => reused.has(file) === kept).map((file) => file.replace(".ndjson", ""));
+  const named = (isReused: boolean): string[] =>
+    ROW_FILES.filter((file) => reused.has(file) === isReused).map((file) => file.replace(".ndjson", ""));
   return { read: named(false), kept: named(true) };
 }
 

@@ -43,7 +43,7 @@ export interface LoadOutcome extends SnapshotOutcome {
 /** The fingerprint of unreadable files; it equals no other. */
 const UNSEEN = "unseen";
 
-function refused(...problems: string[]): LoadOutcome {
+export function refused(...problems: string[]): LoadOutcome {
   return { result: "refused", problems };
 }
 
@@ -79,8 +79,8 @@ export class SnapshotLoads {
     }
   }
 
-  /** The files of the folder now, brought up to date. @throws when they cannot be read */
-  async look(): Promise<string> {
+  /** The fingerprint of the folder, brought up to date. @throws when its files cannot be read */
+  async check(): Promise<string> {
     this.folder = await this.#source.refresh("watch", this.#signal);
     return await this.#fingerprintNow();
   }
@@ -90,7 +90,7 @@ export class SnapshotLoads {
     return this.#source.problem();
   }
 
-  /** Whether files that were looked at are those of the newest load, served or refused. */
+  /** Whether files that were checked are those of the newest load, served or refused. */
   isOfNewestLoad(fingerprint: string): boolean {
     return fingerprint === this.#fingerprint;
   }
@@ -157,7 +157,7 @@ export class SnapshotLoads {
   async #loadUndamaged(loading: LoaderOptions): Promise<LoadedSearchable | Refused> {
     const { load } = this.#options;
     const result = await load(this.folder, loading);
-    if (result.ok || result.died || !(await this.#source.removeDamaged?.(this.folder))) return result;
+    if (result.ok || result.died || !(await this.#source.removeDamagedCopy?.(this.folder))) return result;
     const problem = await this.#refresh("reload");
     if (problem === undefined) return await load(this.folder, loading);
     return { ...result, problems: [problem, ...result.problems] };

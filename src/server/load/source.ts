@@ -15,10 +15,10 @@ export interface Source {
    */
   readonly refresh: (occasion: Occasion, signal: AbortSignal) => Promise<string>;
   /** Asked after a load failed: if the folder is a copy whose files differ from the source's, it counts as absent from now on. @returns whether it is one; absent for a source without copies */
-  readonly removeDamaged?: (folder: string) => Promise<boolean>;
+  readonly removeDamagedCopy?: (folder: string) => Promise<boolean>;
   /** Milliseconds since the copy was last known to match the source; 0 while the source is available. */
   readonly ageMs: () => number;
-  /** Changes whenever the snapshot does, without reading it; absent if the look of the folder's files tells. */
+  /** Changes whenever the snapshot does, without reading it; absent if the fingerprint of the folder's files tells. */
   readonly fingerprint?: () => Promise<string>;
   /** Why the source is unavailable; undefined while it is available. */
   readonly problem: () => string | undefined;

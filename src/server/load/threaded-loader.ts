@@ -3,7 +3,7 @@
 import { availableParallelism } from "node:os";
 import type { GramPlan } from "../../search/index-grams.ts";
 import type { SearchIndex } from "../../search/search.ts";
-import type { Loaded, Refused } from "../../snapshot/load.ts";
+import { type Loaded, type Refused, refusedFor } from "../../snapshot/loaded.ts";
 import { indexReusing } from "../../snapshot/reuse.ts";
 import { reviveStore, type Store } from "../../store/generation.ts";
 import { whyNoThread } from "../../util/process/connection-limit.ts";
@@ -23,7 +23,7 @@ export type Task =
   | HelperTask;
 
 /** Indexes a store, folds its worlds and plans their grams, or builds the second part of planned grams. */
-export type HelperTask =
+type HelperTask =
   | ({ readonly kind: "index"; readonly previous: SearchIndex | undefined } & Pick<
       Loaded,
       "store" | "reused"
@@ -62,19 +62,15 @@ export async function indexInThread(
 /** Up to this number, one thread indexes users and worlds in less time than another takes to start. */
 const MOST_ALONE = 200_000;
 
-/** @param problem its message names no folder */
-function diedOf(folder: string, problem: string): Refused {
-  return { ok: false, problems: [`${folder}: ${problem}`], fingerprint: undefined, died: true };
-}
-
 /** Loads in a thread. Another helps to index a large first generation; in a reload that processor is for requests. */
 export async function loadInThread(
   folder: string,
   { previous, onProgress, signal }: LoaderOptions,
   mostAlone = MOST_ALONE,
 ): Promise<LoadedSearchable | Refused> {
+  const died = (problem: string): Refused => refusedFor(`${folder}: ${problem}`, { died: true });
   const problem = whyNoThread();
-  if (problem !== undefined) return diedOf(folder, problem);
+  if (problem !== undefined) return died(problem);
   const isFirst = previous === undefined;
   const task: Task = {
     kind: "load",
@@ -92,9 +88,7 @@ export async function loadInThread(
       if (typeof message === "number") onProgress?.(message);
       else resolve(message);
     });
-    whenEnded(worker, GENERATION_THREAD, (cause) =>
-      resolve(diedOf(folder, `the loading thread died: ${cause}`)),
-    );
+    whenEnded(worker, GENERATION_THREAD, (cause) => resolve(died(`the loading thread died: ${cause}`)));
   });
   signal?.removeEventListener("abort", end);
   end();

@@ -33,7 +33,7 @@ export interface SearchAnswer {
 }
 
 /** Milliseconds between checks for gone callers: a listener for each would cost every request, also one that never waits. */
-const LOOK_MS = 20;
+const CHECK_MS = 20;
 
 /** Asks for a page of a search; resolves with undefined when the caller must search itself. */
 export type AskPage = SearchOf<Promise<Found | Busy | undefined>>;
@@ -87,7 +87,7 @@ export class Questions {
       const request = { number, key: caller.key, name, term, page: { limit, offset } };
       this.#open.set(number, { caller, resolve, reject });
       thread.postMessage(request);
-      this.#timer ??= setInterval(() => this.#dropGone(), LOOK_MS);
+      this.#timer ??= setInterval(() => this.#dropGone(), CHECK_MS);
     });
   };
 

@@ -24,7 +24,7 @@ export interface StoreToServe {
 }
 
 /** The fields of a task that are equal for all threads. */
-export interface SharedTask {
+export interface CommonTask {
   readonly settings: Settings;
   /** Bounds of connections: shares of the process's, and others in place of their constants. */
   readonly limits: Partial<HttpLimits>;
@@ -36,7 +36,7 @@ export interface SharedTask {
   readonly cacheBytes: number;
 }
 
-export interface ServingTask extends SharedTask {
+export interface ServingTask extends CommonTask {
   /** May be 0 for the first thread; the others use the port that it got. */
   readonly port: number;
   readonly sharing: Sharing;

@@ -12,10 +12,10 @@ import { UserError } from "../../util/user-error.ts";
 import type { ServedGeneration } from "../load/served.ts";
 import type { OpenState, OpenStateOptions } from "../open.ts";
 import {
+  type CommonTask,
   type FromServing,
   passOn,
   type ServingTask,
-  type SharedTask,
   type StoreToServe,
   type ThreadRequest,
   type ToServing,
@@ -27,8 +27,8 @@ const RETRY_MS = 500;
 /** System calls whose errors mean that a thread cannot listen at its address. */
 const LISTENING = new Set(["listen", "getaddrinfo"]);
 
-type Served = Pick<OpenState, "state" | "served" | "live" | "sharedLimits"> &
-  Pick<OpenStateOptions, "observe" | "writeAccess">;
+type Served = Pick<OpenState, "state" | "served" | "live"> &
+  Pick<OpenStateOptions, "sharedLimits" | "observe" | "writeAccess">;
 
 interface Thread {
   readonly worker: Worker;
@@ -59,7 +59,7 @@ function portsOf({ similar }: StoreToServe): MessagePort[] {
 }
 
 export class ServingThreads {
-  readonly #shared: SharedTask;
+  readonly #common: CommonTask;
   readonly #served: Served;
   readonly #threads = new Set<Thread>();
   readonly #pending = createSharedPending();
@@ -67,8 +67,8 @@ export class ServingThreads {
   #isDraining = false;
 
   /** @param served its new keys and generations go to the threads from {@link start} on */
-  constructor(shared: SharedTask, served: Served) {
-    this.#shared = shared;
+  constructor(common: CommonTask, served: Served) {
+    this.#common = common;
     this.#served = served;
   }
 
@@ -117,11 +117,11 @@ export class ServingThreads {
 
   /** Starts a thread; resolves with its address, rejects when it dies or cannot listen before that. */
   async #start(): Promise<AddressInfo> {
-    const { settings } = this.#shared;
+    const { settings } = this.#common;
     const { state, served, sharedLimits } = this.#served;
     const number = this.#freeNumber();
     const task: ServingTask = {
-      ...this.#shared,
+      ...this.#common,
       port: this.#address?.port ?? settings.port,
       sharing: this.#address !== undefined || settings.sharePort ? "anybody" : "threads",
       thread: number,
@@ -164,7 +164,7 @@ export class ServingThreads {
 
   /** @param whyNot the error of a thread that could not listen */
   #end(thread: Thread, cause: string, whyNot?: Error): void {
-    const { requestCells } = this.#shared;
+    const { requestCells } = this.#common;
     if (this.#threads.delete(thread)) {
       releasePending(this.#pending, thread.number);
       if (requestCells) forgetThread(requestCells, thread.number);

@@ -103,7 +103,7 @@ export async function publishCopy(
 }
 
 /** Removes the current copy if a file of it has a wrong hash. @returns whether the folder is no longer that of a good copy */
-export async function removeDamaged(place: string, folder: string): Promise<boolean> {
+export async function removeDamagedCopy(place: string, folder: string): Promise<boolean> {
   const copy = await currentCopy(place);
   if (copy?.folder !== folder) return true;
   for (const [name, { sha256 }] of copy.manifest.files) {

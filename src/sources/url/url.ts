@@ -15,7 +15,14 @@ import { growingPause } from "../../util/process/pauses.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { systemErrorText } from "../../util/system-error.ts";
 import { openClient } from "./client.ts";
-import { type Copy, confirmCopy, copiesFolderOf, currentCopy, publishCopy, removeDamaged } from "./copies.ts";
+import {
+  type Copy,
+  confirmCopy,
+  copiesFolderOf,
+  currentCopy,
+  publishCopy,
+  removeDamagedCopy,
+} from "./copies.ts";
 import { askManifest, download, readSent, totalBytes } from "./download.ts";
 
 export interface UrlSourceOptions {
@@ -81,8 +88,8 @@ export class UrlSource implements Source {
     return this.#failing?.problem;
   }
 
-  removeDamaged(folder: string): Promise<boolean> {
-    return removeDamaged(this.#place, folder).catch(() => false);
+  removeDamagedCopy(folder: string): Promise<boolean> {
+    return removeDamagedCopy(this.#place, folder).catch(() => false);
   }
 
   async #look(occasion: Occasion, signal: AbortSignal): Promise<string> {

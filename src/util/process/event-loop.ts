@@ -34,12 +34,11 @@ export function watchEventLoop(onDelay: (ms: number) => void) {
   }, INTERVAL_MS).unref();
   return () => {
     const seen = delays.slice(0, Math.min(count, SAMPLES)).sort();
-    const at = (share: number): number =>
-      Math.round(seen[Math.floor(share * (seen.length - 1))]! * 100) / 100;
-    const delay = seen.length === 0 ? null : { p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) };
+    const at = (share: number): number | null =>
+      seen.length === 0 ? null : Math.round(seen[Math.floor(share * (seen.length - 1))]! * 100) / 100;
     const busy = before && performance.eventLoopUtilization(before).utilization;
     // The busy share of the last 5 to 10 seconds, 0 to 1; null where the runtime does not report it.
     const utilization = busy !== undefined && Number.isFinite(busy) ? Math.round(busy * 1000) / 1000 : null;
-    return { utilization, delay };
+    return { utilization, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) };
   };
 }
