@@ -16,6 +16,7 @@ import { PATHS } from "../src/model/paths.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import { type RunningServer, startServer } from "../src/server/server.ts";
 import type { Settings } from "../src/settings/settings.ts";
+import { brief } from "./conformance/difference.ts";
 import {
   askAndCompare,
   type Door,
@@ -158,9 +159,9 @@ function judgeReply({ method = "GET", target }: Step, { status, headers, body }:
   if (method === "GET") {
     assert.equal(checks.body === undefined, body === "", `${key}: a body, or none`);
     const isRight = checks.body?.(JSON.parse(body)) ?? true;
-    assert.ok(isRight, `${key}: ${ajv.errorsText(checks.body?.errors)}: ${body}`);
+    assert.ok(isRight, `${key}: ${ajv.errorsText(checks.body?.errors)}: ${brief(body)}`);
     const isNamed = status !== 404 || route.missing.some(({ message }) => message === JSON.parse(body).error);
-    assert.ok(isNamed, `${key}: the row of the operation does not name its fault: ${body}`);
+    assert.ok(isNamed, `${key}: the row of the operation does not name its fault: ${brief(body)}`);
   }
   judged.set(status, (judged.get(status) ?? 0) + 1);
 }
@@ -198,16 +199,34 @@ function requestLines(step: Step, key: string | undefined): string {
   return `${step.method ?? "GET"} ${step.target} key=${key ?? "none"}\n${lines}\n`;
 }
 
+async function runStep(
+  door: Door,
+  model: Model,
+  group: string,
+  world: World,
+  asked: CaseStep,
+): Promise<void> {
+  const { key, status, error, check, ...given } = asked;
+  const token = key === undefined ? [] : [bearer(tokenOf(world, key))];
+  const step = { ...given, headers: [...token, ...(given.headers ?? [])] };
+  const got = await askAndCompare(door, model, step);
+  judgeReply(step, got);
+  if (!IS_GIVEN && !IS_NODE_HTTP) record(group, requestLines(step, key), got);
+  if (status !== undefined) assert.equal(got.status, status, "status that the case expects");
+  if (error !== undefined && step.method !== "HEAD") assert.equal(got.body, JSON.stringify({ error }));
+  check?.(got);
+}
+
+/** Runs a case up to the first request that fails, which the error names. */
 async function runCase(door: Door, model: Model, group: string, world: World, item: Case): Promise<void> {
-  for (const { key, status, error, check, ...given } of stepsOf(item)) {
-    const token = key === undefined ? [] : [bearer(tokenOf(world, key))];
-    const step = { ...given, headers: [...token, ...(given.headers ?? [])] };
-    const got = await askAndCompare(door, model, step);
-    judgeReply(step, got);
-    if (!IS_GIVEN && !IS_NODE_HTTP) record(group, requestLines(step, key), got);
-    if (status !== undefined) assert.equal(got.status, status, "status that the case expects");
-    if (error !== undefined && step.method !== "HEAD") assert.equal(got.body, JSON.stringify({ error }));
-    check?.(got);
+  const steps = stepsOf(item);
+  for (const [at, step] of steps.entries()) {
+    try {
+      await runStep(door, model, group, world, step);
+    } catch (error) {
+      const place = steps.length > 1 ? `request ${at + 1} of ${steps.length}: ` : "";
+      throw new Error(`${place}${brief(JSON.stringify(step), 300)}: ${(error as Error).message}`);
+    }
   }
 }
 
@@ -250,7 +269,7 @@ async function runGroup(
     try {
       await runCase(door, model, group, world, item);
     } catch (error) {
-      failures.push(`${JSON.stringify(item).slice(0, 500)}: ${(error as Error).message}`);
+      failures.push((error as Error).message);
     }
     ran[door.name]++;
   }
