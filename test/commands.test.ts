@@ -145,9 +145,10 @@ describe("commands", { concurrency: 3 }, () => {
       assert.deepEqual([stdout, stderr], [serve, ""]);
     }
     assert.match((await runWell(["--help"])).stdout, /keys create/);
-    const keys = await runWell(["help", "keys"]);
-    assert.equal((await runWell(["keys", "--help"])).stdout, keys.stdout);
-    assert.match(keys.stdout, /^Usage: orrery keys/m);
+    const ways = tried(["keys --help", "help keys"]);
+    const keys = new Set(await Promise.all(ways.map(async (way) => (await runWell(way.split(" "))).stdout)));
+    assert.equal(keys.size, 1);
+    assert.match([...keys].join(), /^Usage: orrery keys/m);
   });
 
   test("keys create: only the token goes to standard output", async (t) => {

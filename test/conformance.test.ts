@@ -16,6 +16,7 @@ import { PATHS } from "../src/model/paths.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import { type RunningServer, startServer } from "../src/server/server.ts";
 import type { Settings } from "../src/settings/settings.ts";
+import { brief } from "./conformance/difference.ts";
 import {
   askAndCompare,
   type Door,
@@ -158,9 +159,9 @@ function judgeReply({ method = "GET", target }: Step, { status, headers, body }:
   if (method === "GET") {
     assert.equal(checks.body === undefined, body === "", `${key}: a body, or none`);
     const isRight = checks.body?.(JSON.parse(body)) ?? true;
-    assert.ok(isRight, `${key}: ${ajv.errorsText(checks.body?.errors)}: ${body}`);
+    assert.ok(isRight, `${key}: ${ajv.errorsText(checks.body?.errors)}: ${brief(body)}`);
     const isNamed = status !== 404 || route.missing.some(({ message }) => message === JSON.parse(body).error);
-    assert.ok(isNamed, `${key}: the row of the operation does not name its fault: ${body}`);
+    assert.ok(isNamed, `${key}: the row of the operation does not name its fault: ${brief(body)}`);
   }
   judged.set(status, (judged.get(status) ?? 0) + 1);
 }
@@ -184,7 +185,7 @@ function fits(door: DoorName, item: Case): boolean {
 /** Headers with values that differ between runs. */
 const MOMENTARY = new Set(["date", "x-ratelimit-reset", "retry-after", "x-request-id"]);
 /** The first replies of a group; the long form records hashes alone, as its first replies are those of the short one. */
-const recording = new Recording("replies", IS_LONG ? 0 : 4000, 1000);
+const recording = IS_LONG ? new Recording("replies-long", 0) : new Recording("replies", 4000, 1000);
 
 function record(group: string, request: string, { status, headers, body }: Got): void {
   const lines = headers.map(([name, value]) => `${name}: ${MOMENTARY.has(name) ? "" : value}`);
@@ -198,16 +199,34 @@ function requestLines(step: Step, key: string | undefined): string {
   return `${step.method ?? "GET"} ${step.target} key=${key ?? "none"}\n${lines}\n`;
 }
 
+async function runStep(
+  door: Door,
+  model: Model,
+  group: string,
+  world: World,
+  asked: CaseStep,
+): Promise<void> {
+  const { key, status, error, check, ...given } = asked;
+  const token = key === undefined ? [] : [bearer(tokenOf(world, key))];
+  const step = { ...given, headers: [...token, ...(given.headers ?? [])] };
+  const got = await askAndCompare(door, model, step);
+  judgeReply(step, got);
+  if (!IS_GIVEN && !IS_NODE_HTTP) record(group, requestLines(step, key), got);
+  if (status !== undefined) assert.equal(got.status, status, "status that the case expects");
+  if (error !== undefined && step.method !== "HEAD") assert.equal(got.body, JSON.stringify({ error }));
+  check?.(got);
+}
+
+/** Runs a case up to the first request that fails, which the error names. */
 async function runCase(door: Door, model: Model, group: string, world: World, item: Case): Promise<void> {
-  for (const { key, status, error, check, ...given } of stepsOf(item)) {
-    const token = key === undefined ? [] : [bearer(tokenOf(world, key))];
-    const step = { ...given, headers: [...token, ...(given.headers ?? [])] };
-    const got = await askAndCompare(door, model, step);
-    judgeReply(step, got);
-    if (!IS_GIVEN && !IS_NODE_HTTP) record(group, requestLines(step, key), got);
-    if (status !== undefined) assert.equal(got.status, status, "status that the case expects");
-    if (error !== undefined && step.method !== "HEAD") assert.equal(got.body, JSON.stringify({ error }));
-    check?.(got);
+  const steps = stepsOf(item);
+  for (const [at, step] of steps.entries()) {
+    try {
+      await runStep(door, model, group, world, step);
+    } catch (error) {
+      const place = steps.length > 1 ? `request ${at + 1} of ${steps.length}: ` : "";
+      throw new Error(`${place}${brief(JSON.stringify(step), 300)}: ${(error as Error).message}`);
+    }
   }
 }
 
@@ -250,7 +269,7 @@ async function runGroup(
     try {
       await runCase(door, model, group, world, item);
     } catch (error) {
-      failures.push(`${JSON.stringify(item).slice(0, 500)}: ${(error as Error).message}`);
+      failures.push((error as Error).message);
     }
     ran[door.name]++;
   }
@@ -286,8 +305,9 @@ async function startGiven(
   return { url, generation: () => generation, stop: async () => {} };
 }
 
-function startHere(settings: Pick<Settings, "snapshot" | "keys">): Promise<Started> {
+function startHere(settings: Pick<Settings, "snapshot" | "keys">, threads: boolean): Promise<Started> {
   return startServer({
+    threads,
     features: PROGRAM.features,
     tables: PROGRAM.tables,
     settings: {
@@ -308,7 +328,7 @@ async function open(world: World): Promise<Opened> {
   const keys = writeTestKeys(path.join(folder, "keys.json"), world.keys);
   const { apiPrefix: apiKeyPrefix, cliPrefix: cliTokenPrefix, rateLimit, rateWindow, cors } = world.settings;
   const shared = { snapshot: folder, keys, rateLimit, rateWindow, cors, apiKeyPrefix, cliTokenPrefix };
-  // Threads, of which each takes a second of CPU time to start, for one of the two.
+  // Threads, of which each takes a second of CPU time to start, for one of the two; in the short form for its server alone.
   const withThreads = world === nasty;
   // A program without that feature knows no such setting.
   const similar = withThreads || !("similar" in DEFAULTS) ? {} : { similar: false };
@@ -316,8 +336,10 @@ async function open(world: World): Promise<Opened> {
   // One replica for each door, so that each counts its own requests.
   const orrery = await openReplica(false);
   const handled = await openReplica(false);
-  const web = await openReplica(withThreads);
-  const server = await (IS_GIVEN ? startGiven(world.settings, shared) : startHere({ ...shared, ...similar }));
+  const web = await openReplica(IS_LONG && withThreads);
+  const server = await (IS_GIVEN
+    ? startGiven(world.settings, shared)
+    : startHere({ ...shared, ...similar }, IS_LONG || withThreads));
   const fetches = fetchDoor(web.fetch);
   fetches.close = web.close;
   const foreign = createServer({ requireHostHeader: false }, handled.handle);
@@ -394,7 +416,7 @@ for (const door of IS_GIVEN ? (["node"] as const) : (["node", "handler", "fetch"
 }
 
 test("replies are those recorded, byte for byte", { skip: IS_GIVEN || IS_NODE_HTTP }, () =>
-  recording.check(),
+  recording.check(true),
 );
 
 test("replies of every status were judged by the OpenAPI document", (t) => {

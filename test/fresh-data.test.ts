@@ -16,13 +16,13 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import type { Observation } from "../src/observe/events.ts";
-import { buildPrepared } from "../src/server/load/build-prepared.ts";
 import { SnapshotKeeper } from "../src/server/load/keeper.ts";
 import { type Loader, loadHere } from "../src/server/load/loader.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { mustLoad, problemsOf, SEARCH_BOUNDS } from "./support/loaded.ts";
 import { replace } from "./support/place.ts";
+import { prepare } from "./support/prepared.ts";
 import { until } from "./support/process.ts";
 import { changeManifest, manifestIn, turnLink } from "./support/published.ts";
 
@@ -65,7 +65,7 @@ describe("createdAt alone", () => {
     it(`is taken without a load, of ${form}`, async (t) => {
       const root = temporaryFolder(t);
       const rows = await makeRows(join(root, "rows"), 1);
-      if (form === "prepared") await buildPrepared(rows, join(root, "prepared"), { manifest: true });
+      if (form === "prepared") await prepare(rows, join(root, "prepared"), true);
       const folder = join(root, form);
       const { state, looks, keeper } = await follow(t, folder);
       const told = manifestIn(folder).createdAt;

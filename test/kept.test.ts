@@ -6,7 +6,6 @@ import { basename, join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { ROW_FILES, type RowFile } from "../src/model/model.ts";
 import { indexStore, partsMade } from "../src/search/search.ts";
-import { buildPrepared } from "../src/server/load/build-prepared.ts";
 import { loadInThread } from "../src/server/load/threaded-loader.ts";
 import { type Loaded, loadSnapshot } from "../src/snapshot/load.ts";
 import { indexReusing } from "../src/snapshot/reuse.ts";
@@ -26,6 +25,7 @@ import {
 } from "./support/folders.ts";
 import { type FileSystem, loadWith, mustLoad, problemsOf, realFiles } from "./support/loaded.ts";
 import { replace as replaceFile } from "./support/place.ts";
+import { prepare } from "./support/prepared.ts";
 
 const ROWS = {
   "users.ndjson": [user(1), user(2), user(3)],
@@ -240,7 +240,7 @@ describe("a load after another", () => {
   test("does not read a prepared file again, whatever name a manifest gives it", async (t) => {
     const folder = place(t);
     const prepared = temporaryFolder(t);
-    assert.ok((await buildPrepared(folder, prepared, { manifest: true })).ok);
+    await prepare(folder, prepared, true);
     const previous = mustLoad(await loadSnapshot(prepared));
     const { files, read } = watchedFiles();
     const same = mustLoad(await loadWith(files, prepared, { previous }));

@@ -8,11 +8,21 @@ import { resolve } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { PROGRAM } from "../src/features.ts";
 import { type OpenOptions, openOrrery } from "../src/mod.ts";
+import type { FeatureRows } from "../src/model/feature-rows.ts";
 import { checkOptions } from "../src/server/open-options.ts";
+import type { CORE_SETTINGS } from "../src/settings/settings.ts";
 import { defaultCache } from "../src/sources/feature.ts";
 import { openPlace } from "./support/library.ts";
 import { DEFAULTS } from "./support/options.ts";
 import { place, TOKEN } from "./support/place.ts";
+
+type Named<Flag extends string> = Flag extends `${infer First}-${infer Rest}`
+  ? `${First}${Capitalize<Named<Rest>>}`
+  : Flag;
+type Rows = (typeof CORE_SETTINGS)[number] | FeatureRows["settings"];
+/** Settings that are options, too, and have no type in `OpenOptions`: the compiler names the first of them here. */
+type Untyped = Exclude<Named<Extract<Rows, { readonly isOption: true }>["flag"]>, keyof OpenOptions>;
+const ALL_TYPED: [Untyped] extends [never] ? true : Untyped = true;
 
 const RIGHT: OpenOptions = { snapshot: "folder", keys: "file" };
 const API = { id: "a", kind: "api", token: "svc_sk_1" };
@@ -155,6 +165,7 @@ describe("options of openOrrery", () => {
   });
 
   it("that are absent have the defaults of the settings", () => {
+    assert.ok(ALL_TYPED);
     const { settings, keys } = checkOptions({ ...RIGHT, rateLimit: undefined }, PROGRAM.settings);
     assert.deepEqual(settings, { ...DEFAULTS, snapshot: resolve("folder"), keys: resolve("file") });
     assert.equal(keys, undefined);

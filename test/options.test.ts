@@ -193,7 +193,8 @@ describe("variables", () => {
         if (setting.required) continue;
         const { flag } = setting;
         const value = isPath(setting) ? resolve(otherValue(setting)) : otherValue(setting);
-        assert.equal(problemWith(setting, value), undefined, `${flag} ${value}`);
+        const wrong = problemWith(setting, value);
+        assert.ok(!wrong, `otherValue() of this file needs a valid value of --${flag}: ${value}: ${wrong}`);
         const options = read(name, [...args, ...words], { [variableOf(flag)]: value });
         const isRead = options.given.has(nameOf(flag));
         const is = String(valueIn(options, flag));

@@ -78,20 +78,30 @@ function replicaOf(server: FakeServer, replicas: number, seconds = SECONDS) {
   };
 }
 
+/** A replica whose clock stands still, and a server that holds its answers. */
+function openHeld(t: TestContext) {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const server = new FakeServer();
+  const held: (() => void)[] = [];
+  server.held = held;
+  return { server, held, count: replicaOf(server, 1).count };
+}
+
 const passedOf = (quotas: readonly Quota[]): number => quotas.filter(({ passed }) => passed).length;
 
 /** So many requests of a key at a replica at once; before that both clocks move, and the limit may change. */
-const step = fc.record({
+const asked = {
   replica: fc.nat(2),
   key: fc.constantFrom("a", "b"),
   requests: fc.integer({ min: 1, max: 12 }),
+};
+const step = fc.record({
+  ...asked,
   limit: fc.constantFrom(undefined, undefined, undefined, 5, 20, 40),
   seconds: fc.constantFrom(0, 0, 0, 2, 5),
 });
 const troubled = fc.record({
-  replica: fc.nat(2),
-  key: fc.constantFrom("a", "b"),
-  requests: fc.integer({ min: 1, max: 12 }),
+  ...asked,
   limit: fc.constantFrom(undefined, undefined, 5, 20, 40),
   seconds: fc.constantFrom(-25, -3, 0, 0, 0, 2, 5),
   trouble: fc.constantFrom("none", "none", "lost questions", "lost answers", "lost data"),
@@ -168,35 +178,29 @@ describe("limits shared over replicas", () => {
 
 describe("a key", () => {
   it("is asked about by one question at a time, which later requests share", async (t) => {
-    t.mock.timers.enable({ apis: ["setTimeout"] });
-    const server = new FakeServer();
-    const { count } = replicaOf(server, 1);
-    server.held = [];
+    const { server, held, count } = openHeld(t);
     const first = count(10);
     await new Promise(setImmediate);
     const others = Array.from({ length: 5 }, () => count(10));
     assert.equal(server.questions, 1);
-    server.held.shift()!();
+    held.shift()!();
     await first;
     await new Promise(setImmediate);
     assert.equal(server.questions, 2);
-    server.held.shift()!();
+    held.shift()!();
     const remaining = (await Promise.all(others)).map((quota) => quota.remaining);
     assert.deepEqual(remaining, [8, 7, 6, 5, 4]);
   });
 
   it("does not wait for a slow answer before its next question", async (t) => {
-    t.mock.timers.enable({ apis: ["setTimeout"] });
-    const server = new FakeServer();
-    const { count } = replicaOf(server, 1);
-    server.held = [];
+    const { server, held, count } = openHeld(t);
     const asked = [count(10), count(10)];
     await new Promise(setImmediate);
     asked.push(count(10));
     t.mock.timers.tick(5);
     await new Promise(setImmediate);
     assert.equal(server.questions, 2);
-    for (const go of server.held) go();
+    for (const go of held) go();
     assert.deepEqual(
       (await Promise.all(asked)).map(({ passed }) => passed),
       [true, true, true],
@@ -243,15 +247,12 @@ describe("a key", () => {
   });
 
   it("counts alone at once for requests that wait for the next question", async (t) => {
-    t.mock.timers.enable({ apis: ["setTimeout"] });
-    const server = new FakeServer();
-    const { count } = replicaOf(server, 1);
+    const { server, held, count } = openHeld(t);
     server.trouble = "lost answers";
-    server.held = [];
     const first = count(10);
     await new Promise(setImmediate);
     const second = count(10);
-    server.held.shift()!();
+    held.shift()!();
     assert.deepEqual([(await first).passed, (await second).passed], [true, true]);
     assert.equal(server.questions, 1);
   });

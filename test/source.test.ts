@@ -16,6 +16,7 @@ import { withManifest } from "./support/folders.ts";
 import { freePort } from "./support/ports.ts";
 import { until } from "./support/process.ts";
 import {
+  answering,
   etagOf,
   FIRST,
   follow,
@@ -250,10 +251,7 @@ describe("requests to a source", () => {
     host.asked.length = 0;
     host.fault = (request, response) =>
       !request.url!.includes("?") && redirectTo(other.url)(request, response);
-    other.fault = (_request, response) => {
-      response.writeHead(302, { location: `${host.url}manifest.json?back` }).end();
-      return true;
-    };
+    other.fault = answering(302, { location: `${host.url}manifest.json?back` });
     host.files = new Map(FIRST).set("manifest.json?back", FIRST.get("manifest.json")!);
     await assert.rejects(follow(host.url, join(cache, "back"), { tokenFile }).ask());
     const back = host.asked.filter(({ name }) => name.endsWith("?back"));
@@ -273,10 +271,7 @@ describe("requests to a source", () => {
     ];
     for (const [location, says] of cases) {
       host.asked.length = 0;
-      host.fault = (_request, response) => {
-        response.writeHead(302, location === undefined ? {} : { location }).end();
-        return true;
-      };
+      host.fault = answering(302, location === undefined ? {} : { location });
       await assert.rejects(follow(host.url, cache, { tokenFile }).ask("reload"), (error: Error) => {
         assert.match(error.message, says);
         assert.doesNotMatch(error.message, /secret|canary/);
@@ -314,10 +309,7 @@ describe("requests to a source", () => {
     assert.match(told.at(-3)!, /token: cannot be read: no such file or directory \(ENOENT\)/);
 
     writeFileSync(tokenFile, ` ${CANARY}-new\n\n`);
-    host.fault = (_request, response) => {
-      response.writeHead(403).end(CANARY);
-      return true;
-    };
+    host.fault = answering(403, {}, CANARY);
     await ask(host.url, "refused");
     assert.deepEqual(tokensOf(host), [`Bearer ${CANARY}-new`]);
     await ask(`http://127.0.0.1:${await freePort()}/`, "dead");
@@ -576,10 +568,7 @@ describe("a host that lies", () => {
   it("says 304 about nothing, or has no such file, leaves no copy", async (t) => {
     const cache = freshen(host, t);
     for (const status of [304, 404]) {
-      host.fault = (_request, response) => {
-        response.writeHead(status).end();
-        return true;
-      };
+      host.fault = answering(status);
       const says = new RegExp(`: the server answered ${status}.*\\(there is no earlier copy\\)$`);
       await assert.rejects(follow(host.url, cache).ask(), says);
     }
@@ -589,10 +578,7 @@ describe("a host that lies", () => {
     const cache = freshen(host, t);
     const source = follow(host.url, cache, { firstPauseMs: 60_000 });
     await source.ask();
-    host.fault = (_request, response) => {
-      response.writeHead(503).end();
-      return true;
-    };
+    host.fault = answering(503);
     await source.ask("watch");
     assert.equal(source.of("source-failed")[0]!.retryMs, 60_000);
     host.asked.length = 0;
@@ -614,10 +600,7 @@ it("a reload tells that the source cannot be used, though its copy is served", a
     threads: false,
   });
   t.after(() => orrery.close());
-  host.fault = (_request, response) => {
-    response.writeHead(503).end();
-    return true;
-  };
+  host.fault = answering(503);
   const { snapshot, generation, problems } = await orrery.reload();
   assert.deepEqual([snapshot, generation], ["unchanged", "first"]);
   assert.match(problems.join(), /manifest\.json: the server answered 503$/);

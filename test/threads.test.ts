@@ -28,14 +28,17 @@ const large = join(temporaryFolder(), "large");
 
 await generateSnapshot({ out: large, users: 600, worlds: 300, instances: 60, seed: 5, gzip: false });
 
+/** Loads in a thread that another one helps to index. */
+const load = () => loadInThread(large, {}, 1);
+let loaded: Awaited<ReturnType<typeof load>>;
+
 // This test must be the first: one thread exposes the collector for all.
 test("a thread has a collector from its start, and makes no context for one", async () => {
   const types = [runInNewContext("typeof gc")];
-  const loading = loadInThread(large, {});
+  const loading = load();
   // Before the thread runs.
   types.push(runInNewContext("typeof gc"));
-  const loaded = await loading;
-  assert.ok(!("problems" in loaded));
+  loaded = await loading;
   assert.deepEqual(types, ["undefined", "function"]);
   const worker = new Worker("require('node:worker_threads').parentPort.postMessage(typeof gc)", {
     eval: true,
@@ -49,8 +52,7 @@ test("a thread has a collector from its start, and makes no context for one", as
   assert.equal(collected, 1);
 });
 
-test("what two threads index together is what one thread indexes", async () => {
-  const loaded = await loadInThread(large, {}, 1);
+test("what two threads index together is what one thread indexes", () => {
   assert.ok(!("problems" in loaded));
   const { users, worlds } = loaded.index;
   assert.ok(users.texts.units.length > 1000 && worlds.texts.units.length > 1000);

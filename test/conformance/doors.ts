@@ -5,6 +5,7 @@ import { Agent, request as httpRequest } from "node:http";
 import { text } from "node:stream/consumers";
 import type { DirectDoor, FetchHandler } from "../../src/mod.ts";
 import { CANARY, HIDDEN } from "../support/snapshot.ts";
+import { brief, differenceOf } from "./difference.ts";
 import { type Expected, JUDGED_HEADERS, joinedOf, type Model, valuesOf } from "./model.ts";
 
 export type DoorName = "node" | "handler" | "fetch" | "direct";
@@ -134,8 +135,12 @@ export async function askAndCompare(door: Door, model: Model, step: Step): Promi
 
 /** @param waited seconds by which Retry-After may be lower */
 function compare(got: Got, expected: Expected, waited: number): void {
-  assert.equal(got.status, expected.status, `status, with body ${got.body}`);
-  assert.equal(got.body, expected.body, "body");
+  assert.equal(
+    got.status,
+    expected.status,
+    `status ${got.status}, not ${expected.status}: ${brief(got.body)}`,
+  );
+  if (got.body !== expected.body) assert.fail(`body: ${differenceOf(expected.body, got.body)}`);
   const headers = new Map(got.headers);
   assert.equal(headers.size, got.headers.length, `a header is there twice: ${JSON.stringify(got.headers)}`);
   for (const name of JUDGED_HEADERS) {
@@ -149,7 +154,7 @@ function compare(got: Got, expected: Expected, waited: number): void {
     } else if (name.startsWith("access-control-") && name.endsWith("-headers")) {
       assert.equal(sortedNames(value), wanted, name);
     } else {
-      assert.equal(value, wanted, name);
+      assert.equal(value, wanted, `${name} is ${value}, not ${wanted}`);
     }
   }
   if (expected.length !== undefined) {

@@ -68,7 +68,7 @@ export const parameters: Group = (world) =>
     ];
   });
 
-const SEARCHES = ["/worlds/search", "/users/search"];
+const SEARCHES = ROUTES.filter(({ parameters }) => parameters.includes("q")).map(({ path }) => path);
 
 /** Queries of a search that have no text to search for. */
 const NO_TEXT = [

@@ -9,6 +9,7 @@
 import assert from "node:assert/strict";
 import { createHash, type Hash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { differenceOf } from "./difference.ts";
 
 const FOLDER = new URL("../golden/recorded/", import.meta.url);
 
@@ -35,6 +36,18 @@ function readable(text: string, most: number): string {
 function sectionsOf(text: string): Map<string, string> {
   const sections = text.split(/^(?=== )/m).filter(Boolean);
   return new Map(sections.map((section) => [/^== (.*) sha256 /.exec(section)![1]!, section]));
+}
+
+/** Sections that a failure tells. */
+const MOST_TOLD = 8;
+
+/** The first lines that differ. The headings always do, by their hashes. */
+function differenceOfSections(recorded: string | undefined, made: string): string {
+  if (recorded === undefined) return "is not recorded";
+  const [wanted, got] = [recorded.split("\n"), made.split("\n")];
+  const at = wanted.findIndex((line, at) => at > 0 && line !== got[at]);
+  if (at < 0) return "differs in a part that is recorded as a hash alone";
+  return `line ${at}: ${differenceOf(wanted[at]!.trim(), got[at]?.trim() ?? "")}`;
 }
 
 export class Recording {
@@ -76,8 +89,13 @@ export class Recording {
       return;
     }
     if (isWhole) assert.deepEqual([...recorded.keys()].sort(), [...made.keys()].sort());
-    for (const [name, section] of made) {
-      assert.equal(section, recorded.get(name), `${name} differs; ORRERY_RECORD=1 records wanted changes`);
-    }
+    const differing = [...made].filter(([name, section]) => section !== recorded.get(name));
+    if (differing.length === 0) return;
+    const told = differing
+      .slice(0, MOST_TOLD)
+      .map(([name, section]) => `${name}: ${differenceOfSections(recorded.get(name), section)}`);
+    assert.fail(
+      `${differing.length} sections differ; npm run record records wanted changes:\n${told.join("\n")}`,
+    );
   }
 }

@@ -15,6 +15,8 @@ import {
   withParameters,
 } from "./worlds.ts";
 
+const PATHS_WITH_ID = ROUTES.map(({ path }) => path).filter((path) => path.includes(":id"));
+
 const hasRateHeaders = (count: number) => (got: Got) => {
   assert.equal(got.headers.filter(([name]) => name.startsWith("x-ratelimit-")).length, count);
 };
@@ -163,8 +165,7 @@ export const conditions: Group = (world) => {
     ]);
   });
   const target = at("/worlds");
-  const withId = ["/worlds/ID", "/worlds/ID/stats", "/worlds/ID/instances", "/users/ID", "/users/ID/worlds"];
-  const lost = [...withId, "/instances/ID"].map((path) => path.replace("ID", UNKNOWN_ID));
+  const lost = PATHS_WITH_ID.map((path) => path.replace(":id", UNKNOWN_ID));
   const others: [status: number, key: string, belows: string[]][] = [
     [400, "full", ["/worlds/search", "/worlds/search?q=%CC%81", "/users/search?q="]],
     [403, "none", ["/worlds"]],
@@ -199,11 +200,10 @@ export const ids: Group = ({ rows }) => {
     ...["-".repeat(36), "0".repeat(36), "__proto__", "constructor", "a".repeat(4000)],
     ...[UNKNOWN_ID, UNKNOWN_ID.toUpperCase(), "00000000-0000-0000-0000-000000000002"],
   ];
-  const places = ROUTES.map(({ path }) => path).filter((path) => path.includes(":id"));
-  const missing = places.flatMap((place) =>
+  const missing = PATHS_WITH_ID.flatMap((place) =>
     bad.map((text) => ({ target: at(place.replace(":id", text)), key: "full", status: 404 })),
   );
-  const present = places.flatMap((place) =>
+  const present = PATHS_WITH_ID.flatMap((place) =>
     rows[place.split("/")[1] as "worlds" | "users" | "instances"].flatMap((row) =>
       [row.id, row.id.toLowerCase(), row.id.toUpperCase()].map((text) => ({
         target: at(place.replace(":id", text)),

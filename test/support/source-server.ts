@@ -2,7 +2,13 @@
 
 import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
 import { createServer as createTlsServer, type ServerOptions } from "node:https";
 import { join } from "node:path";
 import type { Observation } from "../../src/observe/events.ts";
@@ -14,6 +20,14 @@ import { listen } from "./ports.ts";
 
 /** Answers a request in its own way; false leaves the request to the host. */
 type Fault = (request: IncomingMessage, response: ServerResponse) => boolean | undefined;
+
+/** Answers every request alike. */
+export function answering(status: number, headers: OutgoingHttpHeaders = {}, body = ""): Fault {
+  return (_request, response) => {
+    response.writeHead(status, headers).end(body);
+    return true;
+  };
+}
 
 export type Host = Awaited<ReturnType<typeof startHost>>;
 
