@@ -5,7 +5,7 @@ import { packageJson } from "../install/package.ts";
 import type { ThreadFigures } from "../observe/metrics/vitals.ts";
 import { busiestKeys } from "./keys.ts";
 import type { Moment, Status, ThreadStatus, TimelineReply } from "./status.ts";
-import type { WatchedServer } from "./watched.ts";
+import { keepSamples, type WatchedServer } from "./watched.ts";
 
 /** Maximum age, in milliseconds, at which a reply is sent again. */
 const FRESH_MS = 200;
@@ -94,19 +94,11 @@ export function measureMoment(server: WatchedServer): Moment {
 
 const EVERY_MS = 5000;
 /** Moments of ten minutes, about 100 kB. */
-const KEPT = 120;
+const MOST_MOMENTS = 120;
 
-/**
- * Measures and keeps moments, by a timer that does not keep the process alive. The server keeps them, so that a dashboard
- * opened during an incident shows how it began.
- */
+/** Keeps moments. The server keeps them, so that a dashboard opened during an incident shows how it began. */
 export function keepMoments(measure: () => Moment): () => TimelineReply {
-  const moments: Moment[] = [];
-  const take = (): void => {
-    moments.push(measure());
-    if (moments.length > KEPT) moments.shift();
-  };
-  setInterval(take, EVERY_MS).unref();
+  const moments = keepSamples<Moment>([], MOST_MOMENTS, EVERY_MS, measure);
   return () => ({ now: new Date().toISOString(), everySeconds: EVERY_MS / 1000, moments });
 }
 
