@@ -214,7 +214,7 @@ export interface Moment extends Pick<Status, "now"> {
 }
 
 /** The reply of `GET /history`: the last ten minutes, a moment every few seconds, oldest first. */
-export interface TimelineReply {
+export interface HistoryReply {
   readonly now: string;
   readonly everySeconds: number;
   readonly moments: readonly Moment[];

@@ -5,7 +5,7 @@ import { countersOf, mainThread, type RequestCells } from "../observe/metrics/co
 import { readVitals, watchVitals } from "../observe/metrics/vitals.ts";
 import type { OpenState } from "../server/open.ts";
 import type { AdminGiven } from "../server/server.ts";
-import { History } from "./history.ts";
+import { Health } from "./health.ts";
 import type { KeyFigures } from "./keys.ts";
 import { figuresOf, readTotals } from "./metrics/figures.ts";
 import { countEvents } from "./metrics/observed.ts";
@@ -69,22 +69,22 @@ export type WatchedServer = ReturnType<typeof watchServer>;
 
 export function watchServer(given: AdminGiven) {
   const { settings, requestCells: cells, tables } = given;
-  const history = new History(settings, tables.events);
+  const health = new Health(settings, tables.events);
   const observed = countEvents(tables);
   const main = mainThread(cells);
   const server = {
     given,
-    history,
+    health,
     observed,
     requests: watchRequests(cells),
     opened: undefined as OpenState | undefined,
-    snapshotEvents: history,
+    snapshotEvents: health,
     observe(observation: Observation): void {
-      history.observe(observation);
+      health.observe(observation);
       observed.observe(observation);
     },
     onProgress(share: number): void {
-      history.progress = share;
+      health.progress = share;
     },
     /** The newest figures of the running threads, the main thread first; a thread that hangs has none. */
     threads() {
