@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { isLoopback, parseAdminAddress } from "../src/admin/admin.ts";
 import { readExplainQuestion } from "../src/admin/explain.ts";
-import { History } from "../src/admin/history.ts";
+import { Health } from "../src/admin/health.ts";
 import { busiestKeys } from "../src/admin/keys.ts";
 import { type AdminRow, createAdminRouter, errorReply, isKnownHost } from "../src/admin/router.ts";
 import type { Moment } from "../src/admin/status.ts";
@@ -232,34 +232,34 @@ describe("the busiest keys", () => {
 
 describe("readiness", () => {
   test("goes from loading over ready and stale to draining", () => {
-    const history = new History({ maxDataAge: 100 }, PROGRAM.tables.events);
+    const health = new Health({ maxDataAge: 100 }, PROGRAM.tables.events);
     const nothing = { generation: null, loadedAt: null, createdAt: null, ageSeconds: null };
-    assert.deepEqual(history.readiness(), { status: "loading", ...nothing });
-    history.began();
-    history.progress = 0.5;
-    assert.equal(history.loading?.progress, 0.5);
-    history.confirmed(0);
-    history.observe(OBSERVATIONS.find(({ kind }) => kind === "snapshot-loaded")!);
-    history.ended();
-    assert.equal(history.loading, null);
-    assert.equal(history.readiness().status, "loading", "nothing listens yet");
-    history.observe({ kind: "listening", url: "http://x/", generation: "g" });
-    assert.deepEqual([history.readiness().status, history.readiness().generation], ["ready", "g"]);
-    history.confirmed(61_000);
-    assert.equal(history.readiness().status, "ready");
-    assert.ok(history.readiness().ageSeconds! >= 61);
+    assert.deepEqual(health.readiness(), { status: "loading", ...nothing });
+    health.began();
+    health.progress = 0.5;
+    assert.equal(health.loading?.progress, 0.5);
+    health.confirmed(0);
+    health.observe(OBSERVATIONS.find(({ kind }) => kind === "snapshot-loaded")!);
+    health.ended();
+    assert.equal(health.loading, null);
+    assert.equal(health.readiness().status, "loading", "nothing listens yet");
+    health.observe({ kind: "listening", url: "http://x/", generation: "g" });
+    assert.deepEqual([health.readiness().status, health.readiness().generation], ["ready", "g"]);
+    health.confirmed(61_000);
+    assert.equal(health.readiness().status, "ready");
+    assert.ok(health.readiness().ageSeconds! >= 61);
     const secondsAgo = (seconds: number): string => new Date(Date.now() - seconds * 1000).toISOString();
     const old = secondsAgo(101);
-    history.confirmed(0, old);
-    assert.deepEqual([history.readiness().status, history.readiness().createdAt], ["stale", old]);
-    assert.match(history.reason(), /^The data are of [^ ]+, 101 s ago; --max-data-age allows 100 s\.$/);
+    health.confirmed(0, old);
+    assert.deepEqual([health.readiness().status, health.readiness().createdAt], ["stale", old]);
+    assert.match(health.reason(), /^The data are of [^ ]+, 101 s ago; --max-data-age allows 100 s\.$/);
     for (const createdAt of [secondsAgo(50), secondsAgo(-1000), "2026", undefined]) {
-      history.confirmed(0, createdAt);
+      health.confirmed(0, createdAt);
       const told = createdAt === "2026" ? null : (createdAt ?? null);
-      assert.deepEqual([history.readiness().status, history.readiness().createdAt], ["ready", told]);
+      assert.deepEqual([health.readiness().status, health.readiness().createdAt], ["ready", told]);
     }
-    history.isDraining = true;
-    assert.equal(history.readiness().status, "draining");
+    health.isDraining = true;
+    assert.equal(health.readiness().status, "draining");
   });
 
   test("the server keeps ten minutes for charts", (t) => {

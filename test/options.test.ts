@@ -16,7 +16,6 @@ import { PROGRAM } from "../src/features.ts";
 import type { Observation } from "../src/observe/events.ts";
 import {
   type Command,
-  commandsOf,
   isPath,
   nameOf,
   problemWith,
@@ -102,9 +101,9 @@ describe("relations", () => {
     const related = PROGRAM.settings.filter(({ needs, notWith }) => needs ?? notWith);
     assert.ok(related.length > 5);
     for (const setting of related) {
-      const { needs, notWith } = setting;
+      const { needs, notWith, commands = ["serve", "demo"] } = setting;
       const wanted = needs ?? notWith?.flag;
-      for (const command of commandsOf(setting)) {
+      for (const command of commands) {
         const other = settingsOf(PROGRAM.settings, command).find(({ flag }) => flag === wanted);
         assert.ok(other, `${wanted} of ${command}`);
         if (typeof notWith?.value === "string") assert.ok(other.choices?.includes(notWith.value));
@@ -196,7 +195,8 @@ describe("variables", () => {
         const wrong = problemWith(setting, value);
         assert.ok(!wrong, `otherValue() of this file needs a valid value of --${flag}: ${value}: ${wrong}`);
         const options = read(name, [...args, ...words], { [variableOf(flag)]: value });
-        const isRead = options.given.has(nameOf(flag));
+        const names: Readonly<Record<string, string>> = options.names;
+        const isRead = names[nameOf(flag)] === variableOf(flag);
         const is = String(valueIn(options, flag));
         assert.equal(is === (setting.kind === "flag" ? String(readBoolean(value)) : value), isRead, flag);
         assert.equal(isRead, name === "serve" || name === "demo", `${name} --${flag}`);

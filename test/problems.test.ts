@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { History } from "../src/admin/history.ts";
+import { Health } from "../src/admin/health.ts";
 import { PROBLEM_KINDS } from "../src/admin/status.ts";
 import { limitsStatus } from "../src/admin/status-reply.ts";
 import type { SharedLimits } from "../src/auth/shared.ts";
@@ -25,24 +25,24 @@ const REFUSED = exampleOf("snapshot-refused");
 
 function watched(t: TestContext, maxDataAge = 0) {
   t.mock.timers.enable({ apis: ["Date"], now: NOW });
-  const history = new History({ maxDataAge }, PROGRAM.tables.events);
+  const health = new Health({ maxDataAge }, PROGRAM.tables.events);
   const see = (...observations: readonly Observation[]): void => {
-    for (const observation of observations) history.observe(observation);
+    for (const observation of observations) health.observe(observation);
   };
   see({ kind: "listening", url: "http://x/", generation: "g" });
-  const kinds = (): string[] => history.problems().map(({ kind }) => kind);
-  const begins = (): string[] => history.problems().map(({ kind, since }) => `${kind} ${since}`);
+  const kinds = (): string[] => health.problems().map(({ kind }) => kind);
+  const begins = (): string[] => health.problems().map(({ kind, since }) => `${kind} ${since}`);
   const pass = (ms: number): void => t.mock.timers.setTime(Date.now() + ms);
-  return { history, see, kinds, begins, pass };
+  return { health, see, kinds, begins, pass };
 }
 
 describe("problems", () => {
   it("are none of a server that is well", (t) => {
-    const { history, kinds, see } = watched(t);
+    const { health, kinds, see } = watched(t);
     see(LOADED, UNCHANGED, exampleOf("keys-loaded"), exampleOf("keys-unchanged"));
     see({ ...REFUSED, changing: true } as Observation);
     assert.deepEqual(kinds(), []);
-    assert.deepEqual(Object.keys(history.problemCounts()), [...PROBLEM_KINDS]);
+    assert.deepEqual(Object.keys(health.problemCounts()), [...PROBLEM_KINDS]);
     const known: readonly string[] = PROBLEM_KINDS;
     for (const [kind, { problem, ends = kind }] of Object.entries<EventRow<never>>(PROGRAM.tables.events))
       if (problem || ends !== kind) assert.ok(known.includes(ends), kind);
@@ -50,15 +50,15 @@ describe("problems", () => {
 
   it("a refused snapshot lasts until one is taken, or the files are again the served ones", (t) => {
     for (const end of [LOADED, UNCHANGED, "confirmed"] as const) {
-      const { history, kinds, see, pass } = watched(t);
+      const { health, kinds, see, pass } = watched(t);
       see(REFUSED);
       pass(5000);
       see({ ...REFUSED, problems: ["other"] } as Observation);
-      const [problem] = history.problems();
+      const [problem] = health.problems();
       assert.equal(problem!.since, new Date(NOW).toISOString(), "since the first of them");
       assert.match(problem!.message, /generation g is still served: other$/);
-      assert.equal(history.problemCounts()["snapshot-refused"], 1);
-      if (end === "confirmed") history.confirmed(0);
+      assert.equal(health.problemCounts()["snapshot-refused"], 1);
+      if (end === "confirmed") health.confirmed(0);
       else see(end);
       assert.deepEqual(kinds(), []);
       t.mock.timers.reset();
@@ -67,11 +67,11 @@ describe("problems", () => {
 
   it("refused keys last until the file can be used, whether it holds something new or not", (t) => {
     for (const kind of ["keys-loaded", "keys-unchanged"] as const) {
-      const { history, kinds, see } = watched(t);
+      const { health, kinds, see } = watched(t);
       see({ kind: "keys-refused", problem: "k.json: not valid JSON" }, LOADED);
-      history.confirmed(0);
+      health.confirmed(0);
       assert.deepEqual(kinds(), ["keys-refused"]);
-      assert.match(history.problems()[0]!.message, /k\.json: not valid JSON/);
+      assert.match(health.problems()[0]!.message, /k\.json: not valid JSON/);
       see({ kind, keys: 1, added: 0, changed: 0, removed: 0 });
       assert.deepEqual(kinds(), []);
       t.mock.timers.reset();
@@ -79,7 +79,7 @@ describe("problems", () => {
   });
 
   it("a source that cannot be used, a log that cannot be written, shared limits without their server", (t) => {
-    const { history, kinds, see } = watched(t);
+    const { health, kinds, see } = watched(t);
     for (const [begin, end, message] of [
       ["source-failed", "source-recovered", /no answer/],
       ["log-failed", "log-recovered", /ENOSPC/],
@@ -87,7 +87,7 @@ describe("problems", () => {
     ] as const) {
       see(exampleOf(begin), LOADED, UNCHANGED, exampleOf("keys-loaded"));
       assert.deepEqual(kinds(), [begin]);
-      assert.match(history.problems()[0]!.message, message);
+      assert.match(health.problems()[0]!.message, message);
       see(exampleOf(end));
       assert.deepEqual(kinds(), []);
     }
@@ -102,23 +102,23 @@ describe("problems", () => {
     ],
   ] as const) {
     it(`${what}, for ten minutes after the last one`, (t) => {
-      const { history, kinds, see, pass } = watched(t);
+      const { health, kinds, see, pass } = watched(t);
       see(fault);
       pass(599_000);
       see(fault);
       pass(599_000);
-      const [{ since, message } = assert.fail()] = history.problems();
+      const [{ since, message } = assert.fail()] = health.problems();
       assert.equal(since, new Date(NOW).toISOString());
       assert.match(message, text);
       pass(2000);
       assert.deepEqual(kinds(), []);
       see(fault);
-      assert.equal(history.problems()[0]!.since, new Date(NOW + 1_200_000).toISOString());
+      assert.equal(health.problems()[0]!.since, new Date(NOW + 1_200_000).toISOString());
     });
   }
 
   it("worlds of which none is visible, until one is or there are none", (t) => {
-    const { history, kinds, begins, see, pass } = watched(t);
+    const { health, kinds, begins, see, pass } = watched(t);
     const [hidden] = OBSERVATIONS.filter((one) => one.kind === "snapshot-loaded" && one.hiddenWorlds > 0);
     assert.ok(hidden?.kind === "snapshot-loaded");
     for (const end of [LOADED, { ...hidden, hiddenWorlds: 0 }]) {
@@ -127,30 +127,30 @@ describe("problems", () => {
       pass(1000);
       see(hidden, UNCHANGED);
       assert.deepEqual(begins(), [`worlds-hidden ${since}`]);
-      assert.match(history.problems()[0]!.message, /rows: 12/);
+      assert.match(health.problems()[0]!.message, /rows: 12/);
       see(end);
       assert.deepEqual(kinds(), []);
     }
   });
 
   it("data of long ago, since they are too old; and data of nobody knows when", (t) => {
-    const { history, kinds, begins, see } = watched(t, 60);
+    const { health, kinds, begins, see } = watched(t, 60);
     see(LOADED);
-    history.confirmed(0, "2026-11-23T11:58:30Z");
+    health.confirmed(0, "2026-11-23T11:58:30Z");
     assert.deepEqual(begins(), ["data-stale 2026-11-23T11:59:30.000Z"]);
-    history.isDraining = true;
+    health.isDraining = true;
     assert.deepEqual(kinds(), [], "a stop is no problem");
-    history.isDraining = false;
-    history.confirmed(0, "2026-11-23T11:59:30Z");
+    health.isDraining = false;
+    health.confirmed(0, "2026-11-23T11:59:30Z");
     assert.deepEqual(kinds(), []);
-    history.confirmed(0, "2026-11-23T12:05:00Z");
+    health.confirmed(0, "2026-11-23T12:05:00Z");
     assert.deepEqual(kinds(), [], "clocks may differ by five minutes");
-    history.confirmed(0, "2026-11-30T12:00:00Z");
+    health.confirmed(0, "2026-11-30T12:00:00Z");
     assert.deepEqual(kinds(), ["data-ahead"]);
-    assert.match(history.problems()[0]!.message, /604800 s ahead/);
-    history.confirmed(0);
+    assert.match(health.problems()[0]!.message, /604800 s ahead/);
+    health.confirmed(0);
     assert.deepEqual(kinds(), ["data-undated"]);
-    assert.equal(history.readiness().status, "ready");
+    assert.equal(health.readiness().status, "ready");
   });
 });
 

@@ -44,14 +44,14 @@ async function readPage() {
 export function pageAnswers(): Pick<AdminRow, "answer" | "signIn"> {
   let page: Awaited<ReturnType<typeof readPage>> | undefined;
 
-  async function whole(status: 200 | 401, { headers: asked }: Ask, known?: string): Promise<Reply> {
+  async function whole(status: 200 | 401, { headers: asked }: Ask, ifNoneMatch?: string): Promise<Reply> {
     page ??= await readPage();
     const { hash, headers, gzip, plain } = page;
     const isGzipped = takesGzip(asked);
     // No mark of a compressing proxy, which would count as the tag without it.
     const etag = `"${hash}${isGzipped ? "-gz" : ""}"`;
     const all = { ...headers, ETag: etag };
-    if (judgeConditions(undefined, known, etag) === 304) return adminReply(304, all, "");
+    if (judgeConditions(undefined, ifNoneMatch, etag) === 304) return adminReply(304, all, "");
     const more = status === 401 ? { ...all, ...ASKS_FOR_TOKEN } : all;
     if (!isGzipped) return adminReply(status, more, plain);
     return adminReply(status, { ...more, "Content-Encoding": "gzip" }, gzip);

@@ -18,13 +18,13 @@ const LIVE = adminReply(200, { "Content-Type": "text/plain; charset=utf-8" }, "o
 
 /** Reads keys and snapshot again; `allowShrink` acts like `--allow-shrink` for this load alone. */
 async function reload(server: WatchedServer, allowShrink: boolean): Promise<ReloadReply> {
-  const { history, opened } = server;
+  const { health, opened } = server;
   const began = performance.now();
-  const [before] = history.loads;
+  const [before] = health.loads;
   const { keys: result, snapshot, problems } = await opened!.reload(allowShrink);
-  const [newest] = history.loads;
-  // A load that a stop or a defect ended is not in the history.
-  const load = newest === undefined || newest === before ? history.makeLoad(snapshot, {}) : newest;
+  const [newest] = health.loads;
+  // A load that a stop or a defect ended is not listed.
+  const load = newest === undefined || newest === before ? health.makeLoad(snapshot, {}) : newest;
   const problem = opened!.keysProblem() ?? null;
   return {
     keys: { result, total: opened!.state.gate.keys.size, problem },
@@ -37,11 +37,11 @@ async function reload(server: WatchedServer, allowShrink: boolean): Promise<Relo
 function reloadAnswers(server: WatchedServer): (ask: Ask) => Promise<Reply> {
   let isReloading = false;
   return async (ask) => {
-    const { history, opened } = server;
-    if (history.isDraining) return errorReply(503, "The server is stopping");
+    const { health, opened } = server;
+    if (health.isDraining) return errorReply(503, "The server is stopping");
     const allowShrink = readBoolean(new URLSearchParams(queryOf(ask)).get("allow-shrink") ?? "off");
     if (allowShrink === undefined) return errorReply(400, "allow-shrink must be on or off");
-    if (opened === undefined || isReloading || history.loading !== null) {
+    if (opened === undefined || isReloading || health.loading !== null) {
       return errorReply(409, "A load is under way");
     }
     isReloading = true;
@@ -67,7 +67,7 @@ export function adminRows(server: WatchedServer): readonly AdminRow[] {
   const status = createStatus(server);
   const history = keepMoments(() => measureMoment(server));
   const ready = (): Reply => {
-    const readiness = server.history.readiness();
+    const readiness = server.health.readiness();
     return jsonReply(readiness.status === "ready" ? 200 : 503, readiness);
   };
   const keys = (ask: Ask): Reply => answerKeys(queryOf(ask), server.keyFigures());

@@ -4,8 +4,8 @@ import type { SharedLimits } from "../auth/shared.ts";
 import { packageJson } from "../install/package.ts";
 import type { ThreadFigures } from "../observe/metrics/vitals.ts";
 import { busiestKeys } from "./keys.ts";
-import type { Moment, Status, ThreadStatus, TimelineReply } from "./status.ts";
-import type { WatchedServer } from "./watched.ts";
+import type { HistoryReply, Moment, Status, ThreadStatus } from "./status.ts";
+import { keepSamples, type WatchedServer } from "./watched.ts";
 
 /** Maximum age, in milliseconds, at which a reply is sent again. */
 const FRESH_MS = 200;
@@ -94,33 +94,25 @@ export function measureMoment(server: WatchedServer): Moment {
 
 const EVERY_MS = 5000;
 /** Moments of ten minutes, about 100 kB. */
-const KEPT = 120;
+const MOST_MOMENTS = 120;
 
-/**
- * Measures and keeps moments, by a timer that does not keep the process alive. The server keeps them, so that a dashboard
- * opened during an incident shows how it began.
- */
-export function keepMoments(measure: () => Moment): () => TimelineReply {
-  const moments: Moment[] = [];
-  const take = (): void => {
-    moments.push(measure());
-    if (moments.length > KEPT) moments.shift();
-  };
-  setInterval(take, EVERY_MS).unref();
+/** Keeps moments. The server keeps them, so that a dashboard opened during an incident shows how it began. */
+export function keepMoments(measure: () => Moment): () => HistoryReply {
+  const moments = keepSamples<Moment>([], MOST_MOMENTS, EVERY_MS, measure);
   return () => ({ now: new Date().toISOString(), everySeconds: EVERY_MS / 1000, moments });
 }
 
 /** Creates the function that returns the status. Requests within {@link FRESH_MS} share a reply. */
 export function createStatus(server: WatchedServer): () => Status {
   const runtime = runtimeOf();
-  const { given, history } = server;
+  const { given, health } = server;
 
   function make(): Status {
     const { threads, searchCache, memory } = threadsStatus(server);
     const { opened } = server;
-    const ready = history.readiness();
+    const ready = health.readiness();
     const { createdAt, ageSeconds } = ready;
-    const ages = { createdAt, ageSeconds, dataAgeSeconds: history.dataAgeSeconds };
+    const ages = { createdAt, ageSeconds, dataAgeSeconds: health.dataAgeSeconds };
     const keys = server.keyFigures();
     return {
       version: VERSION,
@@ -129,18 +121,18 @@ export function createStatus(server: WatchedServer): () => Status {
       now: new Date().toISOString(),
       startedAt: new Date(performance.timeOrigin).toISOString(),
       uptimeSeconds: Math.round(performance.now() / 100) / 10,
-      ready: { ...ready, reason: history.reason(), maxDataAgeSeconds: history.maxDataAge },
-      problems: history.problems(),
-      rounds: history.rounds,
-      url: history.url,
+      ready: { ...ready, reason: health.reason(), maxDataAgeSeconds: health.maxDataAge },
+      problems: health.problems(),
+      rounds: health.rounds,
+      url: health.url,
       threads,
-      generation: history.served && { ...history.served, ...ages },
-      loading: history.loading,
-      loads: history.loads,
+      generation: health.served && { ...health.served, ...ages },
+      loading: health.loading,
+      loads: health.loads,
       requests: server.requests(),
       keys: {
         total: keys?.keys.size ?? 0,
-        loadedAt: history.keysLoadedAt,
+        loadedAt: health.keysLoadedAt,
         problem: opened?.keysProblem() ?? null,
         windowSeconds: given.settings.rateWindow,
         busiest: keys ? busiestKeys(keys, Date.now()) : [],

@@ -40,7 +40,7 @@ export interface LoadStatus {
   /** Only if loaded: the parts of its duration (reading and validating, packing, indexing), and its visible rows. */
   readonly phases: Readonly<Record<"readMs" | "packMs" | "indexMs", number>> | null;
   readonly rows: ServedStatus["rows"] | null;
-  /** Tables whose rows were read, such as "world-stats", and tables kept from the generation before. */
+  /** Tables whose rows were read, such as "world-stats", and tables reused from the generation before. */
   readonly read: readonly string[];
   readonly kept: readonly string[];
   /** Only if refused: one line per problem, at most 20 and a count of the others; and the delay until the same files are tried again. */
@@ -214,7 +214,7 @@ export interface Moment extends Pick<Status, "now"> {
 }
 
 /** The reply of `GET /history`: the last ten minutes, a moment every few seconds, oldest first. */
-export interface TimelineReply {
+export interface HistoryReply {
   readonly now: string;
   readonly everySeconds: number;
   readonly moments: readonly Moment[];

@@ -5,29 +5,36 @@ import { countersOf, mainThread, type RequestCells } from "../observe/metrics/co
 import { readVitals, watchVitals } from "../observe/metrics/vitals.ts";
 import type { OpenState } from "../server/open.ts";
 import type { AdminGiven } from "../server/server.ts";
-import { History } from "./history.ts";
+import { Health } from "./health.ts";
 import type { KeyFigures } from "./keys.ts";
-import { figuresOf, readTotals, type Totals } from "./metrics/figures.ts";
+import { figuresOf, readTotals } from "./metrics/figures.ts";
 import { countEvents } from "./metrics/observed.ts";
 import type { Status } from "./status.ts";
 
 const EVERY_MS = 1000;
 /** Samples that span the recent interval. */
-const KEPT = 10;
+const MOST_SAMPLES = 10;
 
-/**
- * Samples the counters, by a timer that does not keep the process alive.
- * @returns a function that gives the requests by route and status: since the start, and over the last ten seconds
- */
-function watchRequests(cells: RequestCells): () => Status["requests"] {
-  /** Sums of the counters, oldest first. */
-  const samples: { readonly at: number; readonly totals: Totals }[] = [];
-  const sample = (): void => {
-    samples.push({ at: performance.now(), totals: readTotals(cells) });
-    if (samples.length > KEPT) samples.shift();
+/** Adds samples to the first ones, by a timer that does not keep the process alive. @returns the last ones, oldest first */
+export function keepSamples<Sample>(
+  samples: Sample[],
+  most: number,
+  everyMs: number,
+  take: () => Sample,
+): readonly Sample[] {
+  const add = (): void => {
+    samples.push(take());
+    if (samples.length > most) samples.shift();
   };
-  sample();
-  setInterval(sample, EVERY_MS).unref();
+  setInterval(add, everyMs).unref();
+  return samples;
+}
+
+/** @returns a function that gives the requests by route and status: since the start, and over the last ten seconds */
+function watchRequests(cells: RequestCells): () => Status["requests"] {
+  /** The sums of the counters at a moment. */
+  const sample = () => ({ at: performance.now(), totals: readTotals(cells) });
+  const samples = keepSamples([sample()], MOST_SAMPLES, EVERY_MS, sample);
   return () => {
     const [oldest] = samples;
     const totals = readTotals(cells);
@@ -62,22 +69,22 @@ export type WatchedServer = ReturnType<typeof watchServer>;
 
 export function watchServer(given: AdminGiven) {
   const { settings, requestCells: cells, tables } = given;
-  const history = new History(settings, tables.events);
+  const health = new Health(settings, tables.events);
   const observed = countEvents(tables);
   const main = mainThread(cells);
   const server = {
     given,
-    history,
+    health,
     observed,
     requests: watchRequests(cells),
     opened: undefined as OpenState | undefined,
-    snapshotEvents: history,
+    snapshotEvents: health,
     observe(observation: Observation): void {
-      history.observe(observation);
+      health.observe(observation);
       observed.observe(observation);
     },
     onProgress(share: number): void {
-      history.progress = share;
+      health.progress = share;
     },
     /** The newest figures of the running threads, the main thread first; a thread that hangs has none. */
     threads() {

@@ -12,7 +12,7 @@ import { startProgress } from "./terminal.ts";
 
 export async function build(options: Options<"build">, io: CommandIo): Promise<void> {
   const from = options.positionals[0]!;
-  refuseAddress("DIR", from);
+  refuseAddress(from);
   const { out: to, allowShrink } = options.values;
   const cannotWrite = (error: unknown): never => {
     throw failureAt(to, error);

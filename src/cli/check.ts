@@ -46,7 +46,7 @@ function reportText({ generation, bytes, files, prepared }: ReturnType<typeof re
 
 export async function checkSnapshot({ values, positionals }: Options<"check">, io: CommandIo): Promise<void> {
   const folder = positionals[0]!;
-  refuseAddress("DIR", folder);
+  refuseAddress(folder);
   const bar = startProgress(io, "reading");
   const load = values.noIndex ? loadSnapshot : loadInThread;
   const result = await load(folder, { onProgress: bar.show });

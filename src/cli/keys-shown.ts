@@ -84,13 +84,13 @@ function showText(key: KeyShown): string {
   ]);
 }
 
-/** The record with a token; `replaced` is its entry if it is an earlier one. */
+/** The record with a token; `previous` is the entry of the token if another has replaced it. */
 function recordOfToken(records: readonly KeyRecord[], token: string) {
   const hash = hashToken(token);
   for (const record of records) {
     if (record.sha256.toLowerCase() === hash) return { record };
-    const replaced = record.previous?.find(({ sha256 }) => sha256.toLowerCase() === hash);
-    if (replaced !== undefined) return { record, replaced };
+    const previous = record.previous?.find(({ sha256 }) => sha256.toLowerCase() === hash);
+    if (previous !== undefined) return { record, previous };
   }
   return undefined;
 }
@@ -121,11 +121,11 @@ export async function findByToken(options: Options<"keys find">, io: CommandIo):
   if (token === "") throw new CommandError("there is no token on standard input");
   const found = recordOfToken(records, token);
   if (found === undefined) throw new CommandError(`${keys}: no key has this token`);
-  const { record, replaced } = found;
-  if (replaced !== undefined) {
-    const over = parseTime(replaced.expiresAt) <= Date.now();
+  const { record, previous } = found;
+  if (previous !== undefined) {
+    const over = parseTime(previous.expiresAt) <= Date.now();
     io.complain(
-      `orrery: this is an earlier token of ${record.id}, which ${over ? "ended" : "ends"} at ${replaced.expiresAt}\n`,
+      `orrery: this is an earlier token of ${record.id}, which ${over ? "ended" : "ends"} at ${previous.expiresAt}\n`,
     );
   }
   show(record, options, io);

@@ -135,7 +135,7 @@ export async function createKey(options: Options<"keys create">, io: CommandIo):
   io.complain(`orrery: created ${record.id}; its token is not shown again\n`);
 }
 
-/** Reports a rotation, and until when earlier tokens work. */
+/** Reports a rotation, and until when previous tokens work. */
 function rotatedText({ id, active, expiresAt, previous = [] }: KeyRecord): string {
   let old = "no earlier token works";
   if (previous.length > 0) {

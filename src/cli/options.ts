@@ -42,8 +42,8 @@ export function failureAt(place: string, error: unknown): unknown {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** For commands that read local snapshots. @throws {UsageError} when a snapshot is a URL */
-export function refuseAddress(name: string, snapshot: string): void {
-  if (isAddress(snapshot)) throw new UsageError(`${name}: is a URL; only serve takes one`);
+export function refuseAddress(snapshot: string): void {
+  if (isAddress(snapshot)) throw new UsageError("DIR: is a URL; only serve takes one");
 }
 
 /** Makes a {@link SettingError} name its flag or variable; returns any other error unchanged. */
@@ -58,7 +58,6 @@ export interface Options<C extends Command = Command> {
   readonly values: Values<C>;
   /** The name of each value, for messages: its variable if that gave it, else its flag. */
   readonly names: { readonly [Name in keyof Values<C>]: string };
-  readonly given: ReadonlySet<string>;
   /** Flags or variables of settings that have no effect, as without another setting, and why. */
   readonly withoutEffect: readonly { readonly settings: readonly string[]; readonly why: string }[];
 }
@@ -204,7 +203,7 @@ export function readOptions<C extends Command>(
   }
   const withoutEffect = checkRelations(settings, values, names, given);
   const { positionals } = parsed;
-  return { positionals, values, names, given, withoutEffect } as unknown as Options<C>;
+  return { positionals, values, names, withoutEffect } as unknown as Options<C>;
 }
 
 /** The prefixes of tokens, by their kind. @throws {UsageError} naming the settings at fault */

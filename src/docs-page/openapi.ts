@@ -149,8 +149,8 @@ const REPLIES: Readonly<Record<string, { readonly target: string; readonly body:
 
 function repliesOf(route: Route): Json {
   const own = [...(route.scope ? [SCOPE_FAULTS[route.scope]] : []), ...route.faults];
-  const statuses = new Set(own.map((name) => String(FAULTS[name].status)));
-  const faults = Object.keys(SHARED_REPLIES).filter((status) => !statuses.has(status));
+  const statuses = new Set(own.map((name) => FAULTS[name].status));
+  const shared = Object.keys(SHARED_REPLIES).map((status) => [status, ref("responses", `Error${status}`)]);
   const example = REPLIES[route.name]?.body;
   return {
     200: {
@@ -164,8 +164,8 @@ function repliesOf(route: Route): Json {
       description: "`If-None-Match` names the generation that is served: what the client has is current.",
       headers: headers(["ETag", "Cache-Control"]),
     },
-    ...faultReplies([...EVERYWHERE, ...own].filter((name) => statuses.has(String(FAULTS[name].status)))),
-    ...Object.fromEntries(faults.map((status) => [status, ref("responses", `Error${status}`)])),
+    ...Object.fromEntries(shared),
+    ...faultReplies([...EVERYWHERE, ...own].filter((name) => statuses.has(FAULTS[name].status))),
   };
 }
 

@@ -208,14 +208,14 @@ function send(file: File, { method, ifMatch, ifNoneMatch, headers }: Ask): Reply
     const lines = `${JSON_LINES}Content-Length: ${PRECONDITION_FAILED.length}\r\n`;
     return reply(status, lines, isHead ? "" : PRECONDITION_FAILED);
   }
-  const known = `ETag: ${etag}\r\n${file.common}`;
-  if (status === 304) return reply(status, known);
+  const common = `ETag: ${etag}\r\n${file.common}`;
+  if (status === 304) return reply(status, common);
   if (!isGzipped) file.plain ??= gunzipSync(file.gzip);
   const bytes = isGzipped ? file.gzip : file.plain!;
   const { length } = bytes;
   const encoding = isGzipped ? "Content-Encoding: gzip\r\n" : "";
   const body: Body = { length, head: "", slices: sliceAll(bytes), end: "", isShared: true };
-  return reply(status, `${file.own}${encoding}${known}Content-Length: ${length}\r\n`, isHead ? "" : body);
+  return reply(status, `${file.own}${encoding}${common}Content-Length: ${length}\r\n`, isHead ? "" : body);
 }
 
 /** The redirect of `/`, relative so that the prefix of a proxy stays; it has no body and no ETag. */

@@ -60,13 +60,10 @@ export function findExamples({ users, worlds, instances }: Store): ServedExample
 
 /** The parts of the OpenAPI document that hold examples of parameters. */
 interface Documented {
-  readonly paths: Readonly<Record<string, { readonly get: { readonly parameters: DocumentedParameter[] } }>>;
+  readonly paths: Readonly<Record<string, { readonly get: { readonly parameters: Parameter[] } }>>;
 }
 
-interface DocumentedParameter {
-  readonly name?: string;
-  example?: unknown;
-}
+type Parameter = { readonly name?: string; example?: unknown };
 
 /** Replaces the examples of ids and searched texts in an OpenAPI document; one that is undefined leaves none. */
 export function fillExamples({ paths }: Documented, examples: ServedExamples): void {

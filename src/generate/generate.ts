@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
@@ -14,21 +14,14 @@ import { ROW_FILES } from "../model/model.ts";
 import { formatTime } from "../model/time.ts";
 import type { Values } from "../settings/settings.ts";
 import { formsOf, isRowFile, MANIFEST } from "../snapshot/files.ts";
-import { manifestText, readManifestOf } from "../snapshot/manifest.ts";
+import { type Listed, manifestText, readManifestOf } from "../snapshot/manifest.ts";
 import { createRows, LAST_MOMENT } from "./rows.ts";
 
 const CHUNK_UNITS = 500_000;
-/** Offset of the byte in a gzip header that names the operating system. */
-const OS_AT = 9;
 /** Folder inside the target where a snapshot is completed first: always on the same file system. */
 const STAGING = ".orrery-generate";
 /** File in it with the hashes of all files, old and new, that may exist during a replacement. */
 const JOURNAL = "journal.json";
-
-/** Generation id of rows: the same whether they are compressed or not. */
-function generationOf(plainSha256: readonly string[]): string {
-  return `gen-${createHash("sha256").update(plainSha256.join("")).digest("hex").slice(0, 16)}`;
-}
 
 async function hashOf(path: string, unzip = false): Promise<string> {
   const hash = createHash("sha256");
@@ -37,14 +30,19 @@ async function hashOf(path: string, unzip = false): Promise<string> {
   return hash.digest("hex");
 }
 
+/** The generation of the rows in files: the same whether they are compressed or not. */
+async function generationOf(folder: string, names: readonly string[]): Promise<string> {
+  const hash = createHash("sha256");
+  for (const name of names) hash.update(await hashOf(join(folder, name), name.endsWith(".gz")));
+  return `gen-${hash.digest("hex").slice(0, 16)}`;
+}
+
 /** Whether the manifest's generation is derived from the folder's rows in the way that only this command uses. */
 async function isGenerated(folder: string, names: readonly string[]): Promise<boolean> {
   const rows = ROW_FILES.flatMap(formsOf).filter((name) => names.includes(name));
   if (rows.length !== ROW_FILES.length) return false;
   try {
-    const hashes: string[] = [];
-    for (const name of rows) hashes.push(await hashOf(join(folder, name), name.endsWith(".gz")));
-    return (await readManifestOf(folder))?.generation === generationOf(hashes);
+    return (await readManifestOf(folder))?.generation === (await generationOf(folder, rows));
   } catch {
     // Rows that cannot be decompressed are not from this command.
     return false;
@@ -72,66 +70,49 @@ async function replaceable(folder: string, force: boolean): Promise<readonly str
   throw new OccupiedError("holds rows that this command did not make, or that were changed since");
 }
 
-/** A file's number of rows, its bytes on disk, their hash, and the hash of the rows before compression. */
-type Written = Record<"rows" | "bytes", number> & Record<"sha256" | "plainSha256", string>;
-
-/** Writes rows to a new file. Draws them no faster than the disk writes, so memory does not grow. */
-async function writeRows(path: string, rows: Iterable<string>, gzip: boolean): Promise<Written> {
-  const plain = createHash("sha256");
-  const zipped = gzip ? createHash("sha256") : undefined;
-  let [count, bytes] = [0, 0];
-
+/** Writes rows to a new file. Draws them no faster than the disk writes, so memory does not grow. @returns their number */
+async function writeRows(path: string, rows: Iterable<object>, gzip: boolean): Promise<number> {
+  let count = 0;
   function* chunks(): Generator<Buffer> {
     let text = "";
-    const take = (): Buffer => {
-      const chunk = Buffer.from(text);
-      plain.update(chunk);
-      text = "";
-      return chunk;
-    };
     for (const row of rows) {
-      text += row;
+      text += `${JSON.stringify(row)}\n`;
       count++;
-      if (text.length >= CHUNK_UNITS) yield take();
+      if (text.length < CHUNK_UNITS) continue;
+      yield Buffer.from(text);
+      text = "";
     }
-    yield take();
+    yield Buffer.from(text);
   }
 
   const handle = await open(path, "w");
   const save = async (written: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<void> => {
-    for await (const chunk of written) {
-      // 255 is "unknown": zlib names the system that it was built for, and the bytes must not depend on it.
-      if (gzip && bytes === 0) chunk[OS_AT] = 255;
-      zipped?.update(chunk);
-      bytes += chunk.length;
-      await handle.writeFile(chunk);
-    }
+    for await (const chunk of written) await handle.writeFile(chunk);
   };
   try {
     await (gzip ? pipeline(chunks(), createGzip({ chunkSize: 65_536 }), save) : save(chunks()));
+    // Byte 9 names the system that zlib was built for, on which the bytes must not depend; 255 is "unknown".
+    if (gzip) await handle.write(Uint8Array.of(255), 0, 1, 9);
   } finally {
     await handle.close();
   }
-  const plainSha256 = plain.digest("hex");
-  return { rows: count, bytes, sha256: zipped?.digest("hex") ?? plainSha256, plainSha256 };
+  return count;
 }
 
 /** Writes the row files and the manifest into an empty folder. @returns the hex SHA-256 of each */
 async function writeFiles(folder: string, { gzip, ...sizes }: GenerateOptions): Promise<string[]> {
   const tables = createRows(sizes);
-  const files: Record<string, Omit<Written, "plainSha256">> = {};
-  const hashes: string[] = [];
+  const files: Record<string, Listed> = {};
   for (const file of ROW_FILES) {
     const name = gzip ? `${file}.gz` : file;
-    const { plainSha256, ...entry } = await writeRows(join(folder, name), tables[file], gzip);
-    files[name] = entry;
-    hashes.push(plainSha256);
+    const path = join(folder, name);
+    const rows = await writeRows(path, tables[file], gzip);
+    files[name] = { rows, bytes: (await stat(path)).size, sha256: await hashOf(path) };
   }
-  const generation = generationOf(hashes);
-  const text = manifestText({ generation, createdAt: formatTime(LAST_MOMENT), files });
-  await writeFile(join(folder, MANIFEST), text);
-  const ofManifest = createHash("sha256").update(text).digest("hex");
-  return [...Object.values(files).map(({ sha256 }) => sha256), ofManifest];
+  const generation = await generationOf(folder, Object.keys(files));
+  const manifest = join(folder, MANIFEST);
+  await writeFile(manifest, manifestText({ generation, createdAt: formatTime(LAST_MOMENT), files }));
+  return [...Object.values(files).map(({ sha256 }) => sha256), await hashOf(manifest)];
 }
 
 /** Sizes, seed, form and folder of a snapshot; missing folders are created. */
@@ -145,12 +126,10 @@ export type GenerateOptions = Omit<Values<"generate">, "force"> & Partial<Pick<V
  */
 export async function generateSnapshot(options: GenerateOptions): Promise<void> {
   const unclaim = await claimFolder(options.out);
-  try {
-    await replaceSnapshot(options);
-  } catch (error) {
+  await replaceSnapshot(options).catch(async (error: unknown) => {
     await unclaim();
     throw error;
-  }
+  });
 }
 
 async function replaceSnapshot(options: GenerateOptions): Promise<void> {

@@ -17,22 +17,14 @@ export const LAST_MOMENT = Date.UTC(2026, 9, 31, 20);
 
 type Sizes = Pick<Values<"generate">, "seed" | "users" | "worlds" | "instances">;
 
-interface Plan extends Sizes {
-  readonly ofUsers: Random;
-  readonly ofWorlds: Random;
+interface Plan extends Sizes, Readonly<Record<"ofUsers" | "ofWorlds" | "ofStats" | "ofInstances", Random>> {
   /** By world: the cumulative weight for drawing instances, up to and including that world. */
   readonly pull: Float64Array;
 }
 
-/** A UUID, as four random words. */
-type Id = readonly [number, number, number, number];
-
-function drawId({ word }: Random): Id {
-  return [word(), word(), word(), word()];
-}
-
 /** A UUID of version 4. */
-function idText([first, second, third, fourth]: Id): string {
+function drawId({ word }: Random): string {
+  const [first, second, third, fourth] = [word(), word(), word(), word()];
   const version = (second & 0xffff_0fff) | 0x4000;
   const variant = (third & 0x0fff_ffff) | ((8 | (third & 3)) << 28);
   return formatUuid(Uint32Array.of(first, version, variant, fourth), 0);
@@ -61,13 +53,13 @@ function drawWorldTime(random: Random, notBefore: number): number {
   return midnight <= LAST_MOMENT && random.chance(0.02) ? midnight : time;
 }
 
-function startUser({ ofUsers }: Plan, row: number): { id: Id; created: number } {
+function startUser({ ofUsers }: Plan, row: number): { id: string; created: number } {
   ofUsers.startRow(row);
   return { id: drawId(ofUsers), created: drawUserTime(ofUsers) };
 }
 
 /** Starts the stream of a world's row. Its owner is mostly an existing user. */
-function startWorld(plan: Plan, row: number): { id: Id; ownerId: Id; created: number } {
+function startWorld(plan: Plan, row: number): { id: string; ownerId: string; created: number } {
   const { ofWorlds } = plan;
   ofWorlds.startRow(row);
   const id = drawId(ofWorlds);
@@ -77,40 +69,35 @@ function startWorld(plan: Plan, row: number): { id: Id; ownerId: Id; created: nu
   return { id, ownerId: owner.id, created: drawWorldTime(ofWorlds, owner.created) };
 }
 
-function drawIcon(random: Random, row: number, id: string): string {
+function drawIcon(random: Random, row: number, id: string): string | null {
   const unit = random.unit();
-  if (unit < 0.06) return "null";
-  if (unit < 0.2) return `"https://avatars.example.com/u/${row.toString(36)}?s=256"`;
-  return `"https://cdn.example.com/icons/${id}.png"`;
+  if (unit < 0.06) return null;
+  if (unit < 0.2) return `https://avatars.example.com/u/${row.toString(36)}?s=256`;
+  return `https://cdn.example.com/icons/${id}.png`;
 }
 
-function* userRows(plan: Plan): Generator<string> {
+function userRow(plan: Plan, row: number): object {
   const random = plan.ofUsers;
-  for (let row = 0; row < plan.users; row++) {
-    const head = startUser(plan, row);
-    const id = idText(head.id);
-    const shown = `"displayName":${JSON.stringify(drawDisplayName(random))},"userIconUrl":${drawIcon(random, row, id)}`;
-    // A private field that every answer must omit.
-    const email = random.chance(0.2) ? `,"email":"${id.slice(0, 8)}@example.com"` : "";
-    yield `{"id":"${id}",${shown},"createdAt":"${formatTime(head.created)}"${email}}\n`;
-  }
+  const { id, created } = startUser(plan, row);
+  const displayName = drawDisplayName(random);
+  const userIconUrl = drawIcon(random, row, id);
+  // A private field that every answer must omit.
+  const email = random.chance(0.2) ? `${id.slice(0, 8)}@example.com` : undefined;
+  return { id, displayName, userIconUrl, createdAt: formatTime(created), email };
 }
 
 const RARE_STATUSES = ["ARCHIVED", "ARCHIVED", "ARCHIVED", "DRAFT", "DRAFT", "SUSPENDED"];
 
-function* worldRows(plan: Plan): Generator<string> {
+function worldRow(plan: Plan, row: number): object {
   const random = plan.ofWorlds;
-  for (let row = 0; row < plan.worlds; row++) {
-    const { id, ownerId, created } = startWorld(plan, row);
-    const unit = random.unit();
-    const since = random.chance(0.3) ? 0 : Math.floor((LAST_MOMENT - created) * unit * unit);
-    const { name, description } = drawWorldTexts(random);
-    const texts = `"name":${JSON.stringify(name)},"description":${JSON.stringify(description)}`;
-    const status = random.chance(0.88) ? "ACTIVE" : RARE_STATUSES[random.below(RARE_STATUSES.length)]!;
-    const state = `"isPublic":${random.chance(0.85)},"status":"${status}"`;
-    const times = `"createdAt":"${formatTime(created)}","updatedAt":"${formatTime(created + since)}"`;
-    yield `{"id":"${idText(id)}",${texts},"ownerId":"${idText(ownerId)}",${state},${times}}\n`;
-  }
+  const { id, ownerId, created } = startWorld(plan, row);
+  const unit = random.unit();
+  const since = random.chance(0.3) ? 0 : Math.floor((LAST_MOMENT - created) * unit * unit);
+  const { name, description } = drawWorldTexts(random);
+  const status = random.chance(0.88) ? "ACTIVE" : RARE_STATUSES[random.below(RARE_STATUSES.length)]!;
+  const isPublic = random.chance(0.85);
+  const [createdAt, updatedAt] = [formatTime(created), formatTime(created + since)];
+  return { id, name, description, ownerId, isPublic, status, createdAt, updatedAt };
 }
 
 /** Visits of a world at least a month old, up to 8,000,000: half as many visits occur in twice as many worlds. */
@@ -120,40 +107,33 @@ function drawVisits(random: Random): number {
   return visits >= 1000 && random.chance(0.05) ? Math.floor(visits / 1000) * 1000 : Math.max(0, visits);
 }
 
-function share(random: Random, whole: number, least: number, most: number): number {
-  return Math.floor(whole * (least + (most - least) * random.unit()));
-}
-
-/** About 95 % of the worlds have statistics. */
-function* statsRows(plan: Plan): Generator<string> {
-  const random = createRandom(plan.seed, "world-stats");
-  let pull = 0;
-  for (let row = 0; row < plan.worlds; row++) {
-    random.startRow(row);
-    const { id, created } = startWorld(plan, row);
-    const counted = random.chance(0.95);
-    const age = LAST_MOMENT - created;
-    const totalVisits = counted ? Math.floor(drawVisits(random) * Math.min(1, age / (30 * DAY))) : 0;
-    // Busy worlds draw more instances, but less than in proportion: otherwise a few would have them all.
-    pull += 1 + Math.sqrt(totalVisits);
-    plan.pull[row] = pull;
-    if (!counted) continue;
-    const unit = random.unit();
-    const month = age < 30 * DAY ? totalVisits : Math.floor(totalVisits * unit * unit * unit);
-    const week = age < 7 * DAY ? month : share(random, month, 0.05, 0.45);
-    const visitors = totalVisits === 0 ? 0 : Math.max(1, share(random, totalVisits, 0.15, 0.9));
-    const day = Math.floor(week / 7);
-    // A field unknown to the API: seven numbers that add up to the week's visits.
-    const days = random.chance(0.02) ? `,"dailyVisits":[${week - 6 * day}${`,${day}`.repeat(6)}]` : "";
-    const counts = `"uniqueVisitors":${visitors},"visitsLast30Days":${month},"visitsLast7Days":${week}`;
-    yield `{"worldId":"${idText(id)}","totalVisits":${totalVisits},${counts}${days}}\n`;
-  }
+/** The statistics of a world, which about 95 % have. */
+function statsRow(plan: Plan, row: number): object | undefined {
+  const random = plan.ofStats;
+  random.startRow(row);
+  const { id: worldId, created } = startWorld(plan, row);
+  const counted = random.chance(0.95);
+  const age = LAST_MOMENT - created;
+  const totalVisits = counted ? Math.floor(drawVisits(random) * Math.min(1, age / (30 * DAY))) : 0;
+  // Busy worlds draw more instances, but less than in proportion: otherwise a few would have them all.
+  plan.pull[row] = (plan.pull[row - 1] ?? 0) + (1 + Math.sqrt(totalVisits));
+  if (!counted) return undefined;
+  const unit = random.unit();
+  const month = age < 30 * DAY ? totalVisits : Math.floor(totalVisits * unit * unit * unit);
+  const week = age < 7 * DAY ? month : Math.floor(month * (0.05 + 0.4 * random.unit()));
+  const uniqueVisitors =
+    totalVisits === 0 ? 0 : Math.max(1, Math.floor(totalVisits * (0.15 + 0.75 * random.unit())));
+  // A field unknown to the API: seven numbers that add up to the week's visits.
+  const day = Math.floor(week / 7);
+  const days = [week - 6 * day, ...new Array<number>(6).fill(day)];
+  const dailyVisits = random.chance(0.02) ? days : undefined;
+  const recent = { visitsLast30Days: month, visitsLast7Days: week };
+  return { worldId, totalVisits, uniqueVisitors, ...recent, dailyVisits };
 }
 
 /** The first world whose cumulative weight exceeds the mark; the last one if there is none. */
 function findPulled(pull: Float64Array, mark: number): number {
-  let low = 0;
-  let high = pull.length - 1;
+  let [low, high] = [0, pull.length - 1];
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (pull[middle]! <= mark) low = middle + 1;
@@ -164,36 +144,44 @@ function findPulled(pull: Float64Array, mark: number): number {
 
 const REGIONS = ["jp", "us-west", "eu", "us-east", "kr"];
 
-/** Requires the worlds' pulls, which {@link statsRows} fills in. */
-function* instanceRows(plan: Plan): Generator<string> {
-  const random = createRandom(plan.seed, "instances");
-  for (let row = 0; row < plan.instances; row++) {
-    random.startRow(row);
-    const id = drawId(random);
-    const mark = random.unit() * (plan.pull.at(-1) ?? 0);
-    const world = plan.worlds > 0 ? startWorld(plan, findPulled(plan.pull, mark)) : undefined;
-    const worldId = world?.id ?? drawId(random);
-    const unit = random.unit();
-    // Most are young, and none is older than its world.
-    const age = Math.ceil(Math.min(4 * DAY, LAST_MOMENT - (world?.created ?? FIRST_DAY)) * unit * unit);
-    const state = `"isPublic":${random.chance(0.75)},"isActive":${random.chance(0.85)}`;
-    const rest = `"createdAt":"${formatTime(LAST_MOMENT - age)}","region":"${REGIONS[random.below(REGIONS.length)]!}"`;
-    yield `{"id":"${idText(id)}","worldId":"${idText(worldId)}",${state},${rest}}\n`;
-  }
+/** Requires the worlds' pulls, which {@link statsRow} fills in. */
+function instanceRow(plan: Plan, row: number): object {
+  const random = plan.ofInstances;
+  random.startRow(row);
+  const id = drawId(random);
+  const mark = random.unit() * (plan.pull.at(-1) ?? 0);
+  const world = plan.worlds > 0 ? startWorld(plan, findPulled(plan.pull, mark)) : undefined;
+  const worldId = world?.id ?? drawId(random);
+  const unit = random.unit();
+  // Most are young, and none is older than its world.
+  const age = Math.ceil(Math.min(4 * DAY, LAST_MOMENT - (world?.created ?? FIRST_DAY)) * unit * unit);
+  const isPublic = random.chance(0.75);
+  const isActive = random.chance(0.85);
+  const region = REGIONS[random.below(REGIONS.length)]!;
+  return { id, worldId, isPublic, isActive, createdAt: formatTime(LAST_MOMENT - age), region };
 }
 
 /** The rows of each file. Draw one file after the other, in this order. */
-export function createRows(sizes: Sizes): Readonly<Record<RowFile, Iterable<string>>> {
+export function createRows(sizes: Sizes): Readonly<Record<RowFile, Iterable<object>>> {
+  const { seed, users, worlds, instances } = sizes;
   const plan: Plan = {
     ...sizes,
-    ofUsers: createRandom(sizes.seed, "users"),
-    ofWorlds: createRandom(sizes.seed, "worlds"),
-    pull: new Float64Array(sizes.worlds),
+    ofUsers: createRandom(seed, "users"),
+    ofWorlds: createRandom(seed, "worlds"),
+    ofStats: createRandom(seed, "world-stats"),
+    ofInstances: createRandom(seed, "instances"),
+    pull: new Float64Array(worlds),
   };
+  function* rows(count: number, draw: (plan: Plan, row: number) => object | undefined): Generator<object> {
+    for (let row = 0; row < count; row++) {
+      const drawn = draw(plan, row);
+      if (drawn !== undefined) yield drawn;
+    }
+  }
   return {
-    "users.ndjson": userRows(plan),
-    "worlds.ndjson": worldRows(plan),
-    "world-stats.ndjson": statsRows(plan),
-    "instances.ndjson": instanceRows(plan),
+    "users.ndjson": rows(users, userRow),
+    "worlds.ndjson": rows(worlds, worldRow),
+    "world-stats.ndjson": rows(worlds, statsRow),
+    "instances.ndjson": rows(instances, instanceRow),
   };
 }

@@ -5,15 +5,15 @@ import { EMOJI, LANGUAGES, NUCLEI, ONSETS } from "./vocabulary.ts";
 
 const listOf = (text: string): readonly string[] => text.split(/\s+/).filter(Boolean);
 
-const languages = LANGUAGES.map((texts) => {
+const languages = LANGUAGES.map(({ share, space = " ", words = "", ...texts }) => {
   const names = listOf(texts.names);
-  return { ...texts, names, words: [...listOf(texts.words), ...names] };
+  return { share, space, names, words: [...listOf(words), ...names] };
 });
 type Language = (typeof languages)[number];
 
 /** Each language, as often as its share says. */
-const OF_USERS = languages.flatMap((language) => new Array<Language>(language.users).fill(language));
-const OF_WORLDS = languages.flatMap((language) => new Array<Language>(language.worlds).fill(language));
+const OF_USERS = languages.flatMap((language) => new Array<Language>(language.share.users).fill(language));
+const OF_WORLDS = languages.flatMap((language) => new Array<Language>(language.share.worlds).fill(language));
 const [emoji, onsets, nuclei] = [listOf(EMOJI), listOf(ONSETS), listOf(NUCLEI)];
 const JOINTS = ["", " ", " ", "_", ".", "-"];
 const ENDS = [".", ".", ".", "!", "…", "?"];

@@ -130,12 +130,11 @@ export const CORE_SETTINGS = [
     meaning: "Port to listen on; 0 picks a free one.",
   },
   {
+    ...COUNT,
     flag: "threads",
-    kind: "integer",
     value: "N|auto",
     choices: ["auto"],
     default: "1",
-    min: 1,
     max: MOST_THREADS,
     meaning:
       "Threads that answer requests; `auto` starts one per processor. More than one requires Node 22.12 or newer.",
@@ -157,12 +156,11 @@ export const CORE_SETTINGS = [
     meaning: "Requests per window for an API key without its own limit.",
   },
   {
+    ...COUNT,
     flag: "rate-window",
     isOption: true,
-    kind: "integer",
     value: "SECONDS",
     default: "3600",
-    min: 1,
     max: 315_360_000,
     meaning: "Length of a rate-limit window; windows are aligned to the epoch.",
   },
@@ -304,11 +302,10 @@ export const CORE_SETTINGS = [
     commands: ["keys update"],
   },
   {
+    ...COUNT,
     flag: "limit",
-    kind: "integer",
     value: "N|default",
     choices: ["default"],
-    min: 1,
     meaning:
       "Requests per window for this key, or `default` for the server's `--rate-limit`. Default: as before.",
     commands: ["keys update"],
@@ -432,12 +429,8 @@ export function placed<R extends { readonly after?: string; readonly flag?: stri
   return [...core.flatMap((row) => [row, ...following(row.flag ?? row.name)]), ...following(undefined)];
 }
 
-export function commandsOf({ commands = SERVING }: Setting): readonly string[] {
-  return commands;
-}
-
 export function settingsOf(table: readonly Setting[], command: string): Setting[] {
-  return table.filter((setting) => commandsOf(setting).includes(command));
+  return table.filter(({ commands = SERVING }) => commands.includes(command));
 }
 
 export type Settings = Values<"serve">;

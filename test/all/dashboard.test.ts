@@ -7,7 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page, Route } from "playwright-core";
-import type { Status, TimelineReply } from "../../src/admin/status.ts";
+import type { HistoryReply, Status } from "../../src/admin/status.ts";
 import { generateSnapshot } from "../../src/generate/generate.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
@@ -342,7 +342,7 @@ describe("the dashboard", { skip }, () => {
 
   it("opens with the last minutes, which the server remembers", async () => {
     const past = await until(async () => {
-      const reply = JSON.parse((await server.askAdmin("history")).text) as TimelineReply;
+      const reply = JSON.parse((await server.askAdmin("history")).text) as HistoryReply;
       return reply.moments.length > 2 ? reply : undefined;
     }, "some moments");
     const most = Math.max(...past.moments.map(({ requests }) => requests.perSecondByStatus[200] ?? 0));

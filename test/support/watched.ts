@@ -16,7 +16,7 @@ export function watchedServer(
   const server = {
     given: { requestCells },
     observed,
-    history: {
+    health: {
       served: isLoaded ? { id: "g-1", loadedAt: "1970-01-01T00:00:01.500Z", rows } : null,
       readiness: () => (isLoaded ? ready : { status: "loading", ageSeconds: null, createdAt: null }),
       problemCounts: () => ({ "keys-refused": 1, "data-stale": 0 }),

@@ -32,9 +32,9 @@ function showProblems({ problems, now }: Status): void {
 /** One sentence. A screen reader announces every change of it, so no figure in it may count up. */
 function reasonOf({ ready, loading, generation }: Status): string {
   // The problems list data that are too old.
-  const known = ready.status === "ready" || ready.status === "stale" ? "" : ready.reason;
-  if (loading === null || ready.status === "loading") return known;
-  return `${known} A ${generation === null ? "" : "new "}snapshot is being loaded.`.trim();
+  const reason = ready.status === "ready" || ready.status === "stale" ? "" : ready.reason;
+  if (loading === null || ready.status === "loading") return reason;
+  return `${reason} A ${generation === null ? "" : "new "}snapshot is being loaded.`.trim();
 }
 
 function showServed({ generation, now }: Status): void {

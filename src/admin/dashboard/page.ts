@@ -3,7 +3,7 @@
  * and not at all while the page is hidden.
  */
 
-import type { Status, TimelineReply } from "../status.ts";
+import type { HistoryReply, Status } from "../status.ts";
 import { ask, type Failure, hideSignIn, showSignIn, startSigningIn } from "./ask.ts";
 import { COLUMNS } from "./cards.ts";
 import { byId, fill, make } from "./dom.ts";
@@ -68,7 +68,7 @@ let failures = 0;
 /** Asks, first for the server's history if the page lacks the last seconds. @returns the pause after it; undefined until the token is given */
 async function askAll(): Promise<number | undefined> {
   if (seen === undefined || Date.now() - seen.getTime() > GAP_SECONDS * 1000) {
-    const { value } = await ask<TimelineReply>("GET", "history", PAST_LIMIT_MS);
+    const { value } = await ask<HistoryReply>("GET", "history", PAST_LIMIT_MS);
     if (value !== undefined) tryTo(() => extend(history, value.moments));
   }
   const { value, failure } = await ask<Status>("GET", "status", LIMIT_MS);

@@ -34,8 +34,8 @@ function dataTile({ generation, ready }: Status): Tile {
   const { maxDataAgeSeconds, ageSeconds } = ready;
   const dataAge = generation?.dataAgeSeconds ?? null;
   const allowed = maxDataAgeSeconds > 0 ? ` of at most ${duration(maxDataAgeSeconds)}` : "";
-  const known = `the data are ${duration(dataAge)}${allowed} old`;
-  const more = dataAge === null ? "age of the data unknown" : known;
+  const more =
+    dataAge === null ? "age of the data unknown" : `the data are ${duration(dataAge)}${allowed} old`;
   const checked = ageSeconds === null ? NONE : `${duration(ageSeconds)} ago`;
   return ["Data checked", checked, more, ready.status === "stale" && "bad"];
 }

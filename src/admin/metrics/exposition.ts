@@ -65,13 +65,13 @@ function vitals(threads: readonly layout.RequestCounters[]) {
 function valuesOf(
   server: WatchedServer,
 ): Record<Exclude<keyof typeof CORE_METRICS, CountedMetric>, Sample[]> {
-  const { given, history, opened } = server;
+  const { given, health, opened } = server;
   const { requestCells: cells } = given;
   const numbers = [...Array(layout.mainThread(cells) + 1).keys()];
   const threads = numbers.map((number) => layout.countersOf(cells, number));
   const { active, rejected, searches } = figuresOf(readTotals(cells));
-  const { status, ageSeconds, createdAt } = history.readiness();
-  const { served } = history;
+  const { status, ageSeconds, createdAt } = health.readiness();
+  const { served } = health;
   return {
     duration: durationSamples(threads),
     active: one(active),
@@ -79,7 +79,7 @@ function valuesOf(
     searches: searches.map(({ search, outcome, total }) => [`{${labelsOf({ search, outcome })}}`, total]),
     build: by("version", { [VERSION]: 1 }),
     ready: one(status === "ready" ? 1 : 0),
-    problems: by("kind", history.problemCounts()),
+    problems: by("kind", health.problemCounts()),
     generation: served ? by("generation", { [served.id]: 1 }) : [],
     loaded: served ? one(Date.parse(served.loadedAt) / 1000) : [],
     created: createdAt === null ? [] : one(parseTime(createdAt) / 1000),

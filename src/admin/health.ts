@@ -1,4 +1,4 @@
-/** Observations since the start (loads, keys, problems), and whether the server is ready for requests. */
+/** The health of the server: what observations since the start tell (loads, keys, problems), and whether it is ready for requests. */
 
 import { parseTime, secondsAhead } from "../model/time.ts";
 import { type Observation, type RoundsStatus, rowOf, type Tables } from "../observe/events.ts";
@@ -47,7 +47,7 @@ const REASONS = {
  * Collects observations, beside the log, and tracks loads, checks and the stop: these by a monotonic clock, while the age
  * of the data follows the system clock.
  */
-export class History implements SnapshotEvents {
+export class Health implements SnapshotEvents {
   /** Maximum age of the data in seconds; 0 for no limit. */
   readonly maxDataAge: number;
   /** Newest first. */
