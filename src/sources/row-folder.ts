@@ -1,4 +1,4 @@
-/** A folder of rows before its publication: its files, its generation, its manifest, and the check that it would load. */
+/** A folder of rows before its publication: its files, its generation, its manifest. */
 
 import { createHash } from "node:crypto";
 import { open, stat, writeFile } from "node:fs/promises";
@@ -30,17 +30,6 @@ export interface WrittenFile {
   /** Hex hash of the rows before compression. */
   readonly plainSha256: string;
 }
-
-const NOTHING_SHA256 = createHash("sha256").digest("hex");
-
-export const EMPTY_FILE: WrittenFile = {
-  rows: 0,
-  lines: 0,
-  bytes: 0,
-  plainBytes: 0,
-  sha256: NOTHING_SHA256,
-  plainSha256: NOTHING_SHA256,
-};
 
 /** What a source of rows may send. */
 interface Bounds {

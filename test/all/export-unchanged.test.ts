@@ -145,7 +145,8 @@ describe("tables of an earlier export", { skip: needPostgres() }, () => {
       const onProgress = (step: string): void => void (/^copying/.test(step) && copied.add(step.slice(8)));
       const from = readPostgresUrl(server.url(name), {});
       const { signal } = new AbortController();
-      const options = { from, queries: DEFAULT_QUERIES, out, gzip: false, signal, onProgress };
+      const settings = { out, gzip: false, allowShrink: false, visibleOnly: false, skipBroken: 0 };
+      const options = { ...settings, from, queries: DEFAULT_QUERIES, signal, onProgress };
       const { isNew, note, visible } = await exportOnce(options);
       return { copied: [...copied], isNew, visible, marked: note && [...note.marks.keys()] };
     };

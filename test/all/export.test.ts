@@ -577,7 +577,7 @@ describe("export from PostgreSQL", { skip }, () => {
             from: readPostgresUrl(url(), {}),
             queries: DEFAULT_QUERIES,
             out,
-            gzip: false,
+            ...{ gzip: false, allowShrink: false, visibleOnly: false, skipBroken: 0 },
             signal: new AbortController().signal,
           });
           seen.add(generation);

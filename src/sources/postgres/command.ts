@@ -84,7 +84,8 @@ export async function exportRows(
 export async function exportForServer(io: CommandIo): Promise<void> {
   await serveRound(io, async ({ postgres, queries, ...settings }: RoundSettings, onProgress) => {
     const from = readPostgresUrl(postgres, io.environment);
-    const task = { ...settings, gzip: false, from, queries: await readQueries(queries) };
+    const files = { gzip: false, visibleOnly: false };
+    const task = { ...settings, ...files, from, queries: await readQueries(queries) };
     return await exportRound({ ...task, onProgress, signal: stopSignal() });
   });
 }

@@ -1,7 +1,8 @@
 /** One export: writes rows from PostgreSQL to a folder with a manifest, checks them, and publishes the folder as a whole. */
 
-import { copyFile, link, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { copyFile, link, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import type { Options } from "../../cli/options.ts";
 import { temporaryOf } from "../../files/atomic.ts";
 import { makeTemporaryFolder } from "../../files/folders.ts";
@@ -15,9 +16,9 @@ import { rowText } from "../../store/table.ts";
 import { SnapshotError } from "../../util/user-error.ts";
 import { leaveOut, nameRows, otherStatuses, SHOWN_STATUS } from "../broken-rows.ts";
 import {
-  EMPTY_FILE,
   generationOfRows,
   holdsGeneration,
+  type ManifestFields,
   type RowFiles,
   renewIfSame,
   type WrittenFile,
@@ -35,27 +36,19 @@ import {
 } from "./note.ts";
 import { copyTables, type TableMarks } from "./postgres.ts";
 import type { PostgresUrl } from "./postgres-url.ts";
-import { isAlwaysVisible, type Queries } from "./queries.ts";
+import type { Queries } from "./queries.ts";
 
 type Settings = Options<"export">["values"];
 
 /** Settings of the command, and the source. */
 export interface ExportOptions
-  extends Pick<Settings, "out" | "gzip">,
-    Partial<Pick<Settings, "allowShrink" | "visibleOnly" | "skipBroken">> {
+  extends Pick<Settings, "out" | "gzip" | "allowShrink" | "visibleOnly" | "skipBroken"> {
   readonly from: PostgresUrl;
   readonly queries: Queries;
   /** Aborts: ends the connection, so that the server ends the query, and removes the written files. */
   readonly signal: AbortSignal;
   /** Called whenever the export gets on, with the step that it is at. */
   readonly onProgress?: ((step: string) => void) | undefined;
-}
-
-type Exported = Awaited<ReturnType<typeof completeSound>>;
-
-interface Task extends ExportOptions {
-  /** Time of the data. Taken before the first query: the rows include everything committed by then. */
-  readonly createdAt: number;
 }
 
 const fileOf = (table: TableName, gzip: boolean): string => `${table}.ndjson${gzip ? ".gz" : ""}`;
@@ -73,6 +66,8 @@ async function namingRows<Result>(folder: string, work: Promise<Result>): Promis
 /** Copied rows that are to be checked and completed. */
 interface Copied {
   readonly folder: string;
+  /** Time of the data. Taken before the first query: the rows include everything committed by then. */
+  readonly createdAt: number;
   readonly current: string | undefined;
   /** What is known of the published version; undefined if nothing is. */
   readonly note: Note | undefined;
@@ -87,14 +82,11 @@ async function copyRows(
   folder: string,
   current: string | undefined,
   note: Note | undefined,
-  { from, queries, visibleOnly, gzip, onProgress, signal }: Task,
+  { from, queries, visibleOnly, gzip, onProgress, signal }: ExportOptions,
 ): Promise<Copied> {
+  const createdAt = Date.now();
   const usable = note === undefined ? new Map<string, WrittenFile>() : await unchangedFiles(current!, note);
-  // A mark proves nothing about some rows of a table: it counts all, and sees no other table.
-  const isMarked = (table: TableName): boolean => !visibleOnly || isAlwaysVisible(table);
-  const known = [...(note?.marks ?? [])].filter(
-    ([table]) => usable.has(fileOf(table, gzip)) && isMarked(table),
-  );
+  const known = [...(note?.marks ?? [])].filter(([table]) => usable.has(fileOf(table, gzip)));
   const budget = { bytesLeft: MAX_SNAPSHOT_BYTES };
   const written = new Map<TableName, WrittenFile>();
   const take = async (table: TableName, lines: AsyncIterable<Buffer>): Promise<WrittenFile> => {
@@ -106,8 +98,7 @@ async function copyRows(
     return file;
   };
   onProgress?.("asking the database");
-  const copying = { queries, visibleOnly: visibleOnly ?? false, take, marks: new Map(known) };
-  const marks = await copyTables(from, copying, signal);
+  const marks = await copyTables(from, { queries, visibleOnly, take, marks: new Map(known) }, signal);
   const files = new Map<string, WrittenFile>();
   const shared: string[] = [];
   for (const table of TABLES) {
@@ -119,14 +110,7 @@ async function copyRows(
       throw new SnapshotError([`${name}: ${TOO_LARGE}`]);
     if (copied === undefined || usable.get(name)?.sha256 === copied.sha256) shared.push(name);
   }
-  return {
-    folder,
-    current,
-    note,
-    files,
-    shared,
-    marks: new Map([...marks].filter(([table]) => isMarked(table))),
-  };
+  return { folder, createdAt, current, note, files, shared, marks };
 }
 
 /** The tables whose numbers of visible rows are told. */
@@ -154,8 +138,6 @@ function tablesToCheck(changed: ReadonlySet<TableName>): ReadonlySet<TableName> 
   return changed.has("worlds") ? new Set([...changed, "world-stats", "instances"]) : changed;
 }
 
-type Fields = Parameters<typeof writeManifest>[2];
-
 /**
  * Loads tables of a folder as a server does.
  *
@@ -166,8 +148,8 @@ async function loadTables(
   folder: string,
   files: RowFiles,
   tables: ReadonlySet<TableName>,
-  { gzip, signal, onProgress }: Task,
-  fields: Fields,
+  { gzip, signal, onProgress }: ExportOptions,
+  fields: ManifestFields,
 ): Promise<Loaded> {
   const place = await makeTemporaryFolder("export");
   try {
@@ -178,16 +160,11 @@ async function loadTables(
         await symlink(join(folder, name), join(place, name));
         listed.set(name, files.get(name)!);
       } else {
-        const empty = fileOf(table, false);
-        await writeFile(join(place, empty), "");
-        listed.set(empty, EMPTY_FILE);
+        listed.set(name, await writeRowFile(join(place, name), Readable.from([]), gzip));
       }
     }
     await writeManifest(place, listed, fields);
-    const checked = await loadSnapshot(place, {
-      signal,
-      onProgress: () => onProgress?.("checking"),
-    });
+    const checked = await loadSnapshot(place, { signal, onProgress: () => onProgress?.("checking") });
     signal.throwIfAborted();
     if (!checked.ok) throw new SnapshotError(checked.problems);
     return checked;
@@ -215,9 +192,9 @@ function renewed(note: Note, marks: TableMarks): Note | undefined {
 }
 
 /** Checks copied rows, and completes their folder. @throws {SnapshotError} in words of files and lines; {@link PlaceError} */
-async function completeFolder(copied: Copied, task: Task) {
-  const { folder, current, note, files, shared, marks } = copied;
-  const { createdAt, gzip, allowShrink } = task;
+async function completeFolder(copied: Copied, options: ExportOptions) {
+  const { folder, createdAt, current, note, files, shared, marks } = copied;
+  const { gzip, allowShrink } = options;
   const generation = generationOfRows(files);
   const all = [...files.values()];
   const came = {
@@ -228,11 +205,11 @@ async function completeFolder(copied: Copied, task: Task) {
   const fields = { generation, createdAt };
   if (await renewIfSame(current, fields, [...files.keys()]))
     return { ...came, isNew: false, visible: "", note: note && renewed(note, marks) };
-  // Link only now: a link changes the file's ctime, and servers would look at it again.
+  // Link only now: a link changes the file's ctime, and servers would check it again.
   for (const name of shared) await linkInto(folder, current!, name);
   const changed = new Set(TABLES.filter((table) => !shared.includes(fileOf(table, gzip))));
   const tables = note === undefined ? new Set(TABLES) : tablesToCheck(changed);
-  const checked = await loadTables(folder, files, tables, task, fields);
+  const checked = await loadTables(folder, files, tables, options, fields);
   let counts = countsOf(checked, tables, note);
   const isOfWorlds = tables.has("worlds");
   if (tables.has("instances") && !isOfWorlds) {
@@ -243,10 +220,10 @@ async function completeFolder(copied: Copied, task: Task) {
   const visible = { users: counts.users.visible, worlds: counts.worlds.visible };
   await refuseShrunk(visible, { current, allowShrink });
   await writeManifest(folder, files, { ...fields, visible });
-  const looks = { ...note?.looks };
+  const fingerprints = { ...note?.fingerprints };
   for (const { file, table, fingerprint } of checked.kept.files)
-    if (tables.has(tableOf(table))) looks[file] = fingerprint;
-  const next: Note = { files, looks, counts, visibleWorlds, marks };
+    if (tables.has(tableOf(table))) fingerprints[file] = fingerprint;
+  const next: Note = { files, fingerprints, counts, visibleWorlds, marks };
   return { ...came, isNew: true, visible: await visibleWords(folder, counts, gzip), note: next };
 }
 
@@ -254,13 +231,13 @@ async function completeFolder(copied: Copied, task: Task) {
  * Completes a folder, and leaves out as many broken rows as `--skip-broken` allows.
  * @returns the words about those rows, too @throws {SnapshotError} in words of tables and ids
  */
-async function completeSound(copied: Copied, task: Task) {
-  const { skipBroken = 0, gzip } = task;
+async function completeSound(copied: Copied, options: ExportOptions) {
+  const { skipBroken, gzip } = options;
   const left: string[] = [];
   let count = 0;
   for (let { files, shared, marks } = copied; ; ) {
     try {
-      return { ...(await completeFolder({ ...copied, files, shared, marks }, task)), left };
+      return { ...(await completeFolder({ ...copied, files, shared, marks }, options)), left };
     } catch (error) {
       if (!(error instanceof SnapshotError)) throw error;
       const named = await nameRows(copied.folder, error.problems);
@@ -285,11 +262,10 @@ const SHOWN = 3;
 export async function exportDry(options: ExportOptions): Promise<string[]> {
   const folder = await makeTemporaryFolder("export");
   try {
-    const task = { ...options, createdAt: Date.now() };
-    const { files } = await copyRows(folder, undefined, undefined, task);
-    const fields = { generation: generationOfRows(files), createdAt: task.createdAt };
+    const { files, createdAt } = await copyRows(folder, undefined, undefined, options);
+    const fields = { generation: generationOfRows(files), createdAt };
     const tables = new Set(TABLES);
-    const checked = await namingRows(folder, loadTables(folder, files, tables, task, fields));
+    const checked = await namingRows(folder, loadTables(folder, files, tables, options, fields));
     const { users, worlds, worldStats, instances } = checked.store;
     const blocks = Object.entries({ users, worlds, "world-stats": worldStats, instances });
     const shown = blocks.flatMap(([name, block]) => [
@@ -299,11 +275,13 @@ export async function exportDry(options: ExportOptions): Promise<string[]> {
         (_, row) => `  ${Buffer.from(rowText(block, row), "latin1").toString()}`,
       ),
     ]);
-    return [await visibleWords(folder, countsOf(checked, tables, undefined), task.gzip), ...shown];
+    return [await visibleWords(folder, countsOf(checked, tables, undefined), options.gzip), ...shown];
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
+
+type Exported = Awaited<ReturnType<typeof completeSound>>;
 
 /**
  * Exports once.
@@ -312,17 +290,17 @@ export async function exportDry(options: ExportOptions): Promise<string[]> {
  *   errors of the file system; the signal's reason. After an error nothing is published and no file is left
  */
 export async function exportOnce(options: ExportOptions): Promise<Exported> {
-  const task = { ...options, createdAt: Date.now() };
+  const { out, onProgress } = options;
   let exported: Exported;
   let renewed: string | undefined;
   const published = await publishVersion(
-    task.out,
+    out,
     async (folder, current) => {
       const note = current === undefined ? undefined : await findNote(current);
-      const copied = await copyRows(folder, current, note, task);
-      task.onProgress?.("checking");
-      exported = await completeSound(copied, task);
-      task.onProgress?.("publishing");
+      const copied = await copyRows(folder, current, note, options);
+      onProgress?.("checking");
+      exported = await completeSound(copied, options);
+      onProgress?.("publishing");
       renewed = current;
       return exported.isNew ? exported : undefined;
     },

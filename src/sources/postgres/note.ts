@@ -16,7 +16,7 @@ import type { TableMark } from "./unchanged.ts";
 
 const NOTE = "export.json";
 /** Changes with the form of the note, and with the checks of rows. */
-const FORMAT = "orrery-export-1";
+const FORMAT = "orrery-export-2";
 
 /** Rows of the published tables, and how many of them are visible. */
 export type Counts = Readonly<
@@ -26,7 +26,7 @@ export type Counts = Readonly<
 export interface Note {
   readonly files: RowFiles;
   /** Fingerprints of its files when they were checked, by name. */
-  readonly looks: Readonly<Record<string, string>>;
+  readonly fingerprints: Readonly<Record<string, string>>;
   readonly counts: Counts;
   /** Ids of its visible worlds, as {@link visibleIds} gives them. */
   readonly visibleWorlds: string;
@@ -43,15 +43,12 @@ export async function findNote(folder: string): Promise<Note | undefined> {
   const text = await readFile(placeOf(folder), "utf8").catch(() => "");
   const note = parsedJson(text);
   if (!isObject(note) || note.format !== FORMAT || note.version !== basename(folder)) return undefined;
-  const marks = Object.entries(note.marks as Record<string, TableMark>).map(
-    ([table, mark]) => [table, { ...mark, oldest: BigInt(mark.oldest) }] as const,
-  );
   return {
     files: new Map(Object.entries(note.files as Record<string, WrittenFile>)),
-    looks: note.looks as Note["looks"],
+    fingerprints: note.fingerprints as Note["fingerprints"],
     counts: note.counts as Counts,
     visibleWorlds: String(note.visibleWorlds),
-    marks: new Map(marks) as TableMarks,
+    marks: new Map(Object.entries(note.marks as Record<string, TableMark>)) as TableMarks,
   };
 }
 
@@ -62,17 +59,15 @@ export async function writeNote(folder: string, { marks, files, ...rest }: Note)
     version: basename(folder),
     ...rest,
     files: Object.fromEntries(files),
-    marks: Object.fromEntries(
-      Array.from(marks, ([table, mark]) => [table, { ...mark, oldest: String(mark.oldest) }]),
-    ),
+    marks: Object.fromEntries(marks),
   };
   await replaceFile(placeOf(folder), `${JSON.stringify(note)}\n`);
 }
 
 /** The files of a published version that were not touched since its note. */
-export async function unchangedFiles(folder: string, { files, looks }: Note): Promise<RowFiles> {
+export async function unchangedFiles(folder: string, { files, fingerprints }: Note): Promise<RowFiles> {
   const now = await fileFingerprintsOf(folder);
-  return new Map([...files].filter(([name]) => isSameFile(now.get(name) ?? "", looks[name] ?? "-")));
+  return new Map([...files].filter(([name]) => isSameFile(now.get(name) ?? "", fingerprints[name] ?? "-")));
 }
 
 /** The id at the beginning of a row, as it is served. */
