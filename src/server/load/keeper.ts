@@ -28,7 +28,7 @@ export class SnapshotKeeper {
   readonly #pauses = new GrowingPauses(RETRY_MS);
   #isStopped = false;
   #allowsShrinkOnce = false;
-  /** Whether somebody asked for the load: then a source that pauses is asked all the same, and a round is run. */
+  /** Whether somebody asked for the load: then a URL is asked even while its watch pauses, and a round is run. */
   #isAsked = false;
   /** Whether a refusal was told, and no load has begun since. */
   #isRefusalTold = false;
