@@ -272,10 +272,10 @@ async function findRoundsSource(question: SourceQuestion): Promise<OpenSource> {
     throw new SettingError("snapshot", `: ${error.message}`, true);
   }
   // The folder is that of the place, whatever the password.
-  const place = copiesFolderOf(cache, addressForMessages(postgres));
+  const out = join(copiesFolderOf(cache, addressForMessages(postgres)), "current");
   const { queries, every = ROUND_SECONDS, skipBroken = 0, allowShrink = false } = settings;
-  const round = { postgres, queries, skipBroken, allowShrink, out: join(place, "current") };
-  return ({ observe }) => new RoundsSource({ command, settings: round, place, every, observe });
+  const round = { postgres, queries, skipBroken, allowShrink, out };
+  return ({ observe }) => new RoundsSource({ command, settings: round, every, observe });
 }
 
 /** Finds the source that downloads from a URL. @throws {SettingError} */

@@ -4,6 +4,7 @@
  */
 
 import { stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeFolder } from "../files/folders.ts";
 import { parseTime } from "../model/time.ts";
@@ -15,8 +16,6 @@ import { SourceError } from "../util/source-error.ts";
 import { type RoundOptions, runRoundProcess } from "./round-process.ts";
 
 export interface RoundsOptions extends Pick<RoundOptions, "command" | "settings"> {
-  /** Folder for the published snapshots. */
-  readonly place: string;
   /** Seconds from the start of a round to the start of the next. */
   readonly every: number;
   readonly observe: Observe;
@@ -60,7 +59,7 @@ export class RoundsSource implements Source {
   }
 
   async #begin(signal: AbortSignal): Promise<void> {
-    const { place } = this.#options;
+    const place = dirname(this.#options.settings.out);
     this.#signal = signal;
     try {
       await makeFolder(place, 0o700);

@@ -77,6 +77,10 @@ interface Copied {
   readonly marks: TableMarks;
 }
 
+function marksWhere(marks: TableMarks, isKept: (table: TableName) => boolean): TableMarks {
+  return Object.fromEntries(TABLES.filter(isKept).map((table) => [table, marks[table]]));
+}
+
 /** Copies every table that may have changed to a file. @throws {SnapshotError} when the rows exceed a bound */
 async function copyRows(
   folder: string,
@@ -86,7 +90,7 @@ async function copyRows(
 ): Promise<Copied> {
   const createdAt = Date.now();
   const usable = note === undefined ? new Map<string, WrittenFile>() : await unchangedFiles(current!, note);
-  const known = [...(note?.marks ?? [])].filter(([table]) => usable.has(fileOf(table, gzip)));
+  const known = marksWhere(note?.marks ?? {}, (table) => usable.has(fileOf(table, gzip)));
   const budget = { bytesLeft: MAX_SNAPSHOT_BYTES };
   const written = new Map<TableName, WrittenFile>();
   const take = async (table: TableName, lines: AsyncIterable<Buffer>): Promise<WrittenFile> => {
@@ -98,7 +102,7 @@ async function copyRows(
     return file;
   };
   onProgress?.("asking the database");
-  const marks = await copyTables(from, { queries, visibleOnly, take, marks: new Map(known) }, signal);
+  const marks = await copyTables(from, { queries, visibleOnly, take, marks: known }, signal);
   const files = new Map<string, WrittenFile>();
   const shared: string[] = [];
   for (const table of TABLES) {
@@ -176,19 +180,17 @@ async function loadTables(
 /** Numbers of rows that were read, and those noted before of tables that were not. */
 function countsOf(checked: Loaded, tables: ReadonlySet<TableName>, note: Note | undefined): Counts {
   const { store, reports } = checked;
-  const counts = TOLD.map((table) => {
+  const countOf = (table: keyof Counts): Counts[typeof table] => {
+    if (!tables.has(table)) return note!.counts[table];
     const rows = reports.find((report) => report.table === `${table}.ndjson`)?.rows ?? 0;
-    const read = { rows, visible: store[table].rows };
-    return [table, tables.has(table) ? read : note!.counts[table]] as const;
-  });
-  return Object.fromEntries(counts) as unknown as Counts;
+    return { rows, visible: store[table].rows };
+  };
+  return { users: countOf("users"), worlds: countOf("worlds"), instances: countOf("instances") };
 }
 
 /** The note with other marks; undefined if they are the same. */
 function renewed(note: Note, marks: TableMarks): Note | undefined {
-  const isSame =
-    marks.size === note.marks.size && [...marks].every(([table, mark]) => note.marks.get(table) === mark);
-  return isSame ? undefined : { ...note, marks };
+  return TABLES.every((table) => marks[table] === note.marks[table]) ? undefined : { ...note, marks };
 }
 
 /** Checks copied rows, and completes their folder. @throws {SnapshotError} in words of files and lines; {@link PlaceError} */
@@ -223,7 +225,7 @@ async function completeFolder(copied: Copied, options: ExportOptions) {
   const fingerprints = { ...note?.fingerprints };
   for (const { file, table, fingerprint } of checked.kept.files)
     if (tables.has(tableOf(table))) fingerprints[file] = fingerprint;
-  const next: Note = { files, fingerprints, counts, visibleWorlds, marks };
+  const next: Note = { files: Object.fromEntries(files), fingerprints, counts, visibleWorlds, marks };
   return { ...came, isNew: true, visible: await visibleWords(folder, counts, gzip), note: next };
 }
 
@@ -249,7 +251,7 @@ async function completeSound(copied: Copied, options: ExportOptions) {
       // A file with rows left out differs from the published one, so do not link it.
       shared = shared.filter(isWhole);
       // The next export copies its table again, and names the rows again.
-      marks = new Map([...marks].filter(([table]) => isWhole(fileOf(table, gzip))));
+      marks = marksWhere(marks, (table) => isWhole(fileOf(table, gzip)));
       files = rest.files;
     }
   }

@@ -12,7 +12,6 @@ import { isObject, parsedJson } from "../../util/json.ts";
 import { linesOf } from "../broken-rows.ts";
 import type { RowFiles, WrittenFile } from "../row-folder.ts";
 import type { TableMarks } from "./postgres.ts";
-import type { TableMark } from "./unchanged.ts";
 
 const NOTE = "export.json";
 /** Changes with the form of the note, and with the checks of rows. */
@@ -24,7 +23,7 @@ export type Counts = Readonly<
 >;
 
 export interface Note {
-  readonly files: RowFiles;
+  readonly files: Readonly<Record<string, WrittenFile>>;
   /** Fingerprints of its files when they were checked, by name. */
   readonly fingerprints: Readonly<Record<string, string>>;
   readonly counts: Counts;
@@ -40,34 +39,22 @@ function placeOf(folder: string): string {
 
 /** The note of a published version; undefined if there is none, or it is of another version. */
 export async function findNote(folder: string): Promise<Note | undefined> {
-  const text = await readFile(placeOf(folder), "utf8").catch(() => "");
-  const note = parsedJson(text);
+  const note = parsedJson(await readFile(placeOf(folder), "utf8").catch(() => ""));
   if (!isObject(note) || note.format !== FORMAT || note.version !== basename(folder)) return undefined;
-  return {
-    files: new Map(Object.entries(note.files as Record<string, WrittenFile>)),
-    fingerprints: note.fingerprints as Note["fingerprints"],
-    counts: note.counts as Counts,
-    visibleWorlds: String(note.visibleWorlds),
-    marks: new Map(Object.entries(note.marks as Record<string, TableMark>)) as TableMarks,
-  };
+  return note as unknown as Note;
 }
 
 /** Replaces the note by that of a published version. @throws errors of the file system */
-export async function writeNote(folder: string, { marks, files, ...rest }: Note): Promise<void> {
-  const note = {
-    format: FORMAT,
-    version: basename(folder),
-    ...rest,
-    files: Object.fromEntries(files),
-    marks: Object.fromEntries(marks),
-  };
-  await replaceFile(placeOf(folder), `${JSON.stringify(note)}\n`);
+export async function writeNote(folder: string, note: Note): Promise<void> {
+  const text = JSON.stringify({ ...note, format: FORMAT, version: basename(folder) });
+  await replaceFile(placeOf(folder), `${text}\n`);
 }
 
 /** The files of a published version that were not touched since its note. */
 export async function unchangedFiles(folder: string, { files, fingerprints }: Note): Promise<RowFiles> {
   const now = await fileFingerprintsOf(folder);
-  return new Map([...files].filter(([name]) => isSameFile(now.get(name) ?? "", fingerprints[name] ?? "-")));
+  const isUnchanged = (name: string): boolean => isSameFile(now.get(name) ?? "", fingerprints[name] ?? "-");
+  return new Map(Object.entries(files).filter(([name]) => isUnchanged(name)));
 }
 
 /** The id at the beginning of a row, as it is served. */

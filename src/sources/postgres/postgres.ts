@@ -12,19 +12,15 @@ import {
   columnName,
   copyStatement,
   copyVisible,
+  DEFAULT_QUERIES,
   type Described,
   fittingQueries,
+  isAlwaysVisible,
   nested,
+  type Queries,
   TYPES_QUERY,
 } from "./queries.ts";
-import {
-  type Exporting,
-  isOnDisk,
-  isUnchanged,
-  momentOf,
-  type RunQuery,
-  type TableMark,
-} from "./unchanged.ts";
+import { isOnDisk, isUnchanged, momentOf, type RunQuery, type TableMark } from "./unchanged.ts";
 
 /** Timeout for the server to close the connection. */
 const LEAVE_MS = 2000;
@@ -51,9 +47,12 @@ type Postgres = Awaited<ReturnType<typeof importPostgres>>;
 type TakeTable = (table: TableName, lines: AsyncIterable<Buffer>) => Promise<{ readonly lines: number }>;
 
 /** Marks by table; see `unchanged.ts`. */
-export type TableMarks = ReadonlyMap<TableName, TableMark>;
+export type TableMarks = Readonly<Partial<Record<TableName, TableMark>>>;
 
-interface Copying extends Exporting {
+interface Copying {
+  readonly queries: Queries;
+  /** Whether hidden rows are left out. */
+  readonly visibleOnly: boolean;
   readonly take: TakeTable;
   /** Marks of an earlier export. A table that they prove unchanged is not copied. */
   readonly marks: TableMarks;
@@ -165,22 +164,26 @@ async function copyAll(copying: Copying, session: Session): Promise<TableMarks> 
     const statement = visibleOnly ? copyVisible(table, described) : copyStatement(table, described[table]);
     statements.set(table, statement);
   }
-  const moment = await tryQueries(session, (run) => momentOf(copying, run));
+  // A mark proves nothing about another query, nor about some rows of a table: it counts all, and sees no other table.
+  const markable = TABLES.filter(
+    (table) => queries[table] === DEFAULT_QUERIES[table] && (!visibleOnly || isAlwaysVisible(table)),
+  );
+  const moment = await tryQueries(session, (run) => momentOf(markable, run));
   const copies = new Map<TableName, () => number>();
   for (const [table, statement] of statements) {
-    const mark = marks.get(table);
+    const mark = marks[table];
     const isSame = moment && (await tryQueries(session, (run) => isUnchanged(table, mark, moment, run)));
     if (!isSame) copies.set(table, await copyTable(table, statement, take, session));
   }
   const isSafe = moment && (await tryQueries(session, (run) => isOnDisk(moment, run)));
   await ask(session, "COMMIT");
-  const next = new Map<TableName, TableMark>();
+  const next: Partial<Record<TableName, TableMark>> = {};
   for (const table of TABLES) {
     const rows = copies.get(table)?.();
     const definition = moment?.definitions.get(table);
     // The mark that proved a table unchanged goes on proving it.
-    if (rows === undefined) next.set(table, marks.get(table)!);
-    else if (isSafe && definition !== undefined) next.set(table, { definition, rows, oldest: moment.oldest });
+    if (rows === undefined) next[table] = marks[table]!;
+    else if (isSafe && definition !== undefined) next[table] = { definition, rows, oldest: moment.oldest };
   }
   return next;
 }

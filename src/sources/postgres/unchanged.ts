@@ -9,7 +9,7 @@
 
 import { createHash } from "node:crypto";
 import { FIELDS, type TableName } from "../../model/schema.ts";
-import { columnName, DEFAULT_QUERIES, isAlwaysVisible, type Queries } from "./queries.ts";
+import { columnName } from "./queries.ts";
 
 /** State of a table at an export. */
 export interface TableMark {
@@ -47,21 +47,11 @@ interface DatabaseMoment {
   readonly definitions: ReadonlyMap<TableName, string>;
 }
 
-export interface Exporting {
-  readonly queries: Queries;
-  /** Whether hidden rows are left out. */
-  readonly visibleOnly: boolean;
-}
-
-/**
- * Describes the tables whose rows are those of the default query: a mark counts all rows of a table, and says nothing of another
- * that hides some. Call it once they are locked against changes of their definitions.
- */
-export async function momentOf({ queries, visibleOnly }: Exporting, ask: RunQuery): Promise<DatabaseMoment> {
+/** Describes tables. Call it once they are locked against changes of their definitions. */
+export async function momentOf(tables: readonly TableName[], ask: RunQuery): Promise<DatabaseMoment> {
   const [moment] = (await ask(MOMENT)) as { oldest: string; next: string; log: string }[];
   const definitions = new Map<TableName, string>();
-  for (const [table, query] of Object.entries(queries) as [TableName, string][]) {
-    if (query !== DEFAULT_QUERIES[table] || (visibleOnly && !isAlwaysVisible(table))) continue;
+  for (const table of tables) {
     const columns = FIELDS[table].map(({ name }) => columnName(name));
     const [found] = (await ask(DEFINITION, [columnName(table), columns])) as { text: string }[];
     if (found !== undefined) definitions.set(table, createHash("sha256").update(found.text).digest("hex"));
