@@ -117,7 +117,7 @@ export function generationOfRows(files: RowFiles): string {
   return `pg-${hash.digest("hex").slice(0, 16)}`;
 }
 
-export interface ManifestFields {
+interface ManifestFields {
   readonly generation: string;
   /** Time of the data, in milliseconds since the epoch. */
   readonly createdAt: number;
@@ -138,11 +138,6 @@ export async function writeManifest(
     visible,
   };
   await writeFile(join(folder, MANIFEST), manifestText(manifest));
-}
-
-/** Whether a folder holds a generation, in any form. */
-export async function holdsGeneration(folder: string, generation: string): Promise<boolean> {
-  return (await readManifestOf(folder))?.generation === generation;
 }
 
 /** Whether the files that a manifest lists are there with their sizes. */

@@ -10,6 +10,7 @@ import { EARLIER_VERSIONS, publishVersion } from "../../files/publish.ts";
 import { tableOf } from "../../model/model.ts";
 import { TABLES, type TableName } from "../../model/schema.ts";
 import { type Loaded, loadSnapshot } from "../../snapshot/load.ts";
+import { readManifestOf } from "../../snapshot/manifest.ts";
 import { MAX_SNAPSHOT_BYTES, TOO_LARGE, trySpend } from "../../snapshot/read.ts";
 import { refuseShrunk } from "../../snapshot/refusals.ts";
 import { rowText } from "../../store/table.ts";
@@ -17,8 +18,6 @@ import { SnapshotError } from "../../util/user-error.ts";
 import { leaveOut, nameRows, otherStatuses, SHOWN_STATUS } from "../broken-rows.ts";
 import {
   generationOfRows,
-  holdsGeneration,
-  type ManifestFields,
   type RowFiles,
   renewIfSame,
   type WrittenFile,
@@ -107,12 +106,11 @@ async function copyRows(
   const shared: string[] = [];
   for (const table of TABLES) {
     const name = fileOf(table, gzip);
-    const copied = written.get(table);
-    const file = copied ?? usable.get(name)!;
+    const file = written.get(table) ?? usable.get(name)!;
     files.set(name, file);
-    if (copied === undefined && !trySpend(budget, file.plainBytes))
+    if (!written.has(table) && !trySpend(budget, file.plainBytes))
       throw new SnapshotError([`${name}: ${TOO_LARGE}`]);
-    if (copied === undefined || usable.get(name)?.sha256 === copied.sha256) shared.push(name);
+    if (usable.get(name)?.sha256 === file.sha256) shared.push(name);
   }
   return { folder, createdAt, current, note, files, shared, marks };
 }
@@ -137,9 +135,11 @@ async function visibleWords(folder: string, counts: Counts, gzip: boolean): Prom
   return `${words.join(", ")} visible: WARNING, no world is visible${are}`;
 }
 
-/** The tables to read for a check of changed ones: with worlds also those whose visible rows depend on them. */
-function tablesToCheck(changed: ReadonlySet<TableName>): ReadonlySet<TableName> {
-  return changed.has("worlds") ? new Set([...changed, "world-stats", "instances"]) : changed;
+/** The tables to read for a check: changed ones, and with worlds also those whose visible rows depend on them. */
+function tablesToCheck({ note, shared }: Copied, gzip: boolean): ReadonlySet<TableName> {
+  if (note === undefined) return new Set(TABLES);
+  const changed = TABLES.filter((table) => !shared.includes(fileOf(table, gzip)));
+  return new Set(changed.includes("worlds") ? [...changed, "world-stats", "instances"] : changed);
 }
 
 /**
@@ -153,7 +153,6 @@ async function loadTables(
   files: RowFiles,
   tables: ReadonlySet<TableName>,
   { gzip, signal, onProgress }: ExportOptions,
-  fields: ManifestFields,
 ): Promise<Loaded> {
   const place = await makeTemporaryFolder("export");
   try {
@@ -167,7 +166,7 @@ async function loadTables(
         listed.set(name, await writeRowFile(join(place, name), Readable.from([]), gzip));
       }
     }
-    await writeManifest(place, listed, fields);
+    await writeManifest(place, listed, { generation: generationOfRows(listed), createdAt: Date.now() });
     const checked = await loadSnapshot(place, { signal, onProgress: () => onProgress?.("checking") });
     signal.throwIfAborted();
     if (!checked.ok) throw new SnapshotError(checked.problems);
@@ -209,9 +208,8 @@ async function completeFolder(copied: Copied, options: ExportOptions) {
     return { ...came, isNew: false, visible: "", note: note && renewed(note, marks) };
   // Link only now: a link changes the file's ctime, and servers would check it again.
   for (const name of shared) await linkInto(folder, current!, name);
-  const changed = new Set(TABLES.filter((table) => !shared.includes(fileOf(table, gzip))));
-  const tables = note === undefined ? new Set(TABLES) : tablesToCheck(changed);
-  const checked = await loadTables(folder, files, tables, options, fields);
+  const tables = tablesToCheck(copied, gzip);
+  const checked = await loadTables(folder, files, tables, options);
   let counts = countsOf(checked, tables, note);
   const isOfWorlds = tables.has("worlds");
   if (tables.has("instances") && !isOfWorlds) {
@@ -237,22 +235,26 @@ async function completeSound(copied: Copied, options: ExportOptions) {
   const { skipBroken, gzip } = options;
   const left: string[] = [];
   let count = 0;
-  for (let { files, shared, marks } = copied; ; ) {
+  for (let next = copied; ; ) {
     try {
-      return { ...(await completeFolder({ ...copied, files, shared, marks }, options)), left };
+      return { ...(await completeFolder(next, options)), left };
     } catch (error) {
       if (!(error instanceof SnapshotError)) throw error;
-      const named = await nameRows(copied.folder, error.problems);
-      const rest = count < skipBroken ? await leaveOut(copied.folder, files, error.problems) : undefined;
+      const { folder, files, shared, marks } = next;
+      const named = await nameRows(folder, error.problems);
+      const rest = count < skipBroken ? await leaveOut(folder, files, error.problems) : undefined;
       if (rest === undefined || count + rest.count > skipBroken) throw new SnapshotError([...left, ...named]);
       count += rest.count;
       left.push(...named);
       const isWhole = (name: string): boolean => rest.files.get(name) === files.get(name);
-      // A file with rows left out differs from the published one, so do not link it.
-      shared = shared.filter(isWhole);
-      // The next export copies its table again, and names the rows again.
-      marks = marksWhere(marks, (table) => isWhole(fileOf(table, gzip)));
-      files = rest.files;
+      next = {
+        ...copied,
+        files: rest.files,
+        // A file with rows left out differs from the published one, so do not link it.
+        shared: shared.filter(isWhole),
+        // The next export copies its table again, and names the rows again.
+        marks: marksWhere(marks, (table) => isWhole(fileOf(table, gzip))),
+      };
     }
   }
 }
@@ -264,10 +266,9 @@ const SHOWN = 3;
 export async function exportDry(options: ExportOptions): Promise<string[]> {
   const folder = await makeTemporaryFolder("export");
   try {
-    const { files, createdAt } = await copyRows(folder, undefined, undefined, options);
-    const fields = { generation: generationOfRows(files), createdAt };
+    const { files } = await copyRows(folder, undefined, undefined, options);
     const tables = new Set(TABLES);
-    const checked = await namingRows(folder, loadTables(folder, files, tables, options, fields));
+    const checked = await namingRows(folder, loadTables(folder, files, tables, options));
     const { users, worlds, worldStats, instances } = checked.store;
     const blocks = Object.entries({ users, worlds, "world-stats": worldStats, instances });
     const shown = blocks.flatMap(([name, block]) => [
@@ -295,6 +296,8 @@ export async function exportOnce(options: ExportOptions): Promise<Exported> {
   const { out, onProgress } = options;
   let exported: Exported;
   let renewed: string | undefined;
+  const isSame = async (folder: string): Promise<boolean> =>
+    (await readManifestOf(folder))?.generation === exported.generation;
   const published = await publishVersion(
     out,
     async (folder, current) => {
@@ -306,7 +309,7 @@ export async function exportOnce(options: ExportOptions): Promise<Exported> {
       renewed = current;
       return exported.isNew ? exported : undefined;
     },
-    { keep: EARLIER_VERSIONS, isSame: (other) => holdsGeneration(other, exported.generation) },
+    { keep: EARLIER_VERSIONS, isSame },
   );
   const { note } = exported!;
   const folder = published?.folder ?? renewed!;

@@ -188,15 +188,6 @@ async function copyAll(copying: Copying, session: Session): Promise<TableMarks> 
   return next;
 }
 
-async function connect({ client, say }: Session): Promise<void> {
-  try {
-    await client.connect();
-  } catch (error) {
-    const { host, port } = client;
-    throw new SourceError(`PostgreSQL at ${host}${host.startsWith("/") ? "" : `:${port}`}: ${say(error)}`);
-  }
-}
-
 /** A client that does not connect yet. @throws {SourceError} when a certificate file is missing */
 function createClient(
   postgres: Postgres,
@@ -235,7 +226,10 @@ async function copyOver(
   let leaving: NodeJS.Timeout | undefined;
   signal.addEventListener("abort", hangUp, { once: true });
   try {
-    await connect(session);
+    await client.connect().catch((error: unknown) => {
+      const { host, port } = client;
+      throw new SourceError(`PostgreSQL at ${host}${host.startsWith("/") ? "" : `:${port}`}: ${say(error)}`);
+    });
     const copied = await copyAll(copying, session);
     leaving = setTimeout(hangUp, LEAVE_MS);
     await client.end();
