@@ -128,11 +128,9 @@ async function visibleWords(folder: string, counts: Counts, gzip: boolean): Prom
   const { rows, visible } = counts.worlds;
   if (rows === 0 || visible > 0) return `${words.join(", ")} visible`;
   const statuses = await otherStatuses(folder, fileOf("worlds", gzip));
-  const are =
-    statuses.length === 0
-      ? ""
-      : `; a visible one has the status "${SHOWN_STATUS}", these have ${statuses.join(", ")}`;
-  return `${words.join(", ")} visible: WARNING, no world is visible${are}`;
+  const warning = `${words.join(", ")} visible: WARNING, no world is visible`;
+  if (statuses.length === 0) return warning;
+  return `${warning}; a visible one has the status "${SHOWN_STATUS}", these have ${statuses.join(", ")}`;
 }
 
 /** The tables to read for a check: changed ones, and with worlds also those whose visible rows depend on them. */
@@ -213,7 +211,7 @@ async function completeFolder(copied: Copied, options: ExportOptions) {
   let counts = countsOf(checked, tables, note);
   const isOfWorlds = tables.has("worlds");
   if (tables.has("instances") && !isOfWorlds) {
-    const instances = await visibleInstances(folder, fileOf("instances", gzip), note!);
+    const instances = await visibleInstances(folder, fileOf("instances", gzip), note!.visibleWorlds);
     counts = { ...counts, instances: { ...counts.instances, visible: instances } };
   }
   const visibleWorlds = isOfWorlds ? visibleIds(checked.store.worlds) : note!.visibleWorlds;
@@ -271,13 +269,11 @@ export async function exportDry(options: ExportOptions): Promise<string[]> {
     const checked = await namingRows(folder, loadTables(folder, files, tables, options));
     const { users, worlds, worldStats, instances } = checked.store;
     const blocks = Object.entries({ users, worlds, "world-stats": worldStats, instances });
-    const shown = blocks.flatMap(([name, block]) => [
-      `${name}:`,
-      ...Array.from(
-        { length: Math.min(SHOWN, block.starts.length - 1) },
-        (_, row) => `  ${Buffer.from(rowText(block, row), "latin1").toString()}`,
-      ),
-    ]);
+    const shown = blocks.flatMap(([name, block]) => {
+      const textOf = (row: number): string => `  ${Buffer.from(rowText(block, row), "latin1").toString()}`;
+      const length = Math.min(SHOWN, block.starts.length - 1);
+      return [`${name}:`, ...Array.from({ length }, (_, row) => textOf(row))];
+    });
     return [await visibleWords(folder, countsOf(checked, tables, undefined), options.gzip), ...shown];
   } finally {
     await rm(folder, { recursive: true, force: true });

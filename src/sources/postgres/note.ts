@@ -71,11 +71,7 @@ export function visibleIds(table: Block): string {
 }
 
 /** Counts the visible rows of a checked file of instances, without reading the worlds again. */
-export async function visibleInstances(
-  folder: string,
-  file: string,
-  { visibleWorlds }: Pick<Note, "visibleWorlds">,
-): Promise<number> {
+export async function visibleInstances(folder: string, file: string, visibleWorlds: string): Promise<number> {
   const ids = Buffer.from(visibleWorlds, "base64");
   const worlds = new Set<string>();
   for (let at = 0; at < ids.length; at += ID_BYTES) worlds.add(ids.toString("hex", at, at + ID_BYTES));
