@@ -30,7 +30,7 @@ import {
 } from "./similar/feature.ts";
 import { SOURCES_COMMANDS } from "./sources/commands.ts";
 import {
-  findUrlSource,
+  findSourceByAddress,
   SOURCES_EVENTS,
   SOURCES_METRICS,
   SOURCES_SETTINGS,
@@ -70,7 +70,7 @@ export const IN_THREADS: ThreadFeatures = { countInThread, openPages };
 /** @internal All functions that features add to a server. */
 export const FEATURES: Features = {
   ...IN_THREADS,
-  findSource: findUrlSource,
+  findSource: findSourceByAddress,
   openSimilar: openSimilarSearching,
   shareLimits,
 };

@@ -2,11 +2,12 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { cpSync, utimesSync } from "node:fs";
+import { cpSync, utimesSync, writeFileSync } from "node:fs";
 import files from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, it, type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { KeyRing } from "../src/auth/keys.ts";
 import { createCounters } from "../src/auth/limit.ts";
 import { keepKeys } from "../src/auth/watched-keys.ts";
@@ -23,6 +24,7 @@ import { SEARCH_BOUNDS } from "./support/loaded.ts";
 import { deferred, PATIENCE_MS } from "./support/patience.ts";
 import { keyRecord } from "./support/place.ts";
 import { until } from "./support/process.ts";
+import { turnLink } from "./support/published.ts";
 
 const folder = temporaryFolder();
 const snapshot = join(folder, "snapshot");
@@ -160,6 +162,30 @@ it("a snapshot that changes while it is read is a warning where it will be looke
     const report = await until(() => seen.find(({ kind }) => kind === "snapshot-refused"), "the report");
     assert.equal("changing" in report, isWatched);
   }
+});
+
+it("a refusal has a line of its end when the served files are back", async (t) => {
+  const broken = join(folder, "broken");
+  cpSync(other, broken, { recursive: true });
+  writeFileSync(join(broken, "users.ndjson"), "{}\n");
+  const dir = join(folder, "turned");
+  turnLink(dir, snapshot);
+  const seen: Observation[] = [];
+  const keeper = await SnapshotKeeper.open(watched(dir, loadHere, seen), () => {});
+  t.after(() => keeper.close());
+  keeper.watch(10);
+  // A load refuses the first; the second is no folder, so no load begins.
+  for (const place of [broken, join(broken, "users.ndjson")]) {
+    seen.length = 0;
+    turnLink(dir, place);
+    await until(() => seen.some(({ kind }) => kind === "snapshot-refused"), "the refusal");
+    turnLink(dir, snapshot);
+    await until(() => seen.some(({ kind }) => kind === "snapshot-unchanged"), "the end of the refusal");
+    // Further checks say nothing.
+    await sleep(100);
+    assert.equal(seen.map(({ kind }) => kind).join(), "snapshot-refused,snapshot-unchanged");
+  }
+  assert.equal((await keeper.reload()).result, "unchanged");
 });
 
 describe("indexing", () => {

@@ -10,7 +10,7 @@ import { readToken } from "../src/files/given.ts";
 import { openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import { shareLimits } from "../src/shared-limits/feature.ts";
-import { findUrlSource as findSource } from "../src/sources/feature.ts";
+import { findSourceByAddress as findSource } from "../src/sources/feature.ts";
 import { temporaryFolder, writeSnapshot } from "./support/folders.ts";
 import { optionsOf } from "./support/options.ts";
 import { run } from "./support/process.ts";

@@ -1,7 +1,7 @@
 /** A snapshot by URL: downloads and reuse, an unreachable host, redirects, and the hosts that get the token. */
 
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
@@ -571,6 +571,7 @@ describe("a host that lies", () => {
       host.fault = answering(status);
       const says = new RegExp(`: the server answered ${status}.*\\(there is no earlier copy\\)$`);
       await assert.rejects(follow(host.url, cache).ask(), says);
+      assert.deepEqual(readdirSync(cache), []);
     }
   });
 

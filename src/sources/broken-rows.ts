@@ -18,11 +18,10 @@ interface BrokenRow {
   readonly what: string;
 }
 
-function rowsIn(problems: readonly string[]): (BrokenRow | string)[] {
-  return problems.map((problem) => {
-    const [, file, line, what] = OF_ROW.exec(problem) ?? [];
-    return file === undefined ? problem : { file, line: Number(line), what: what! };
-  });
+/** The row of a problem; undefined if it is not of a row. */
+function rowOf(problem: string): BrokenRow | undefined {
+  const [, file, line, what] = OF_ROW.exec(problem) ?? [];
+  return file === undefined ? undefined : { file, line: Number(line), what: what! };
 }
 
 /** The numbers of the rows' lines, by file. */
@@ -55,13 +54,11 @@ async function idsOf(folder: string, rows: readonly BrokenRow[]): Promise<Map<st
 
 /** Names the rows of problems by table and id: `users, id 00000000-…: displayName: is null`. */
 export async function nameRows(folder: string, problems: readonly string[]): Promise<string[]> {
-  const rows = rowsIn(problems);
-  const ids = await idsOf(
-    folder,
-    rows.filter((row) => typeof row !== "string"),
-  );
-  return rows.map((row) => {
-    if (typeof row === "string") return row;
+  const broken = problems.flatMap((problem) => rowOf(problem) ?? []);
+  const ids = await idsOf(folder, broken);
+  return problems.map((problem) => {
+    const row = rowOf(problem);
+    if (row === undefined) return problem;
     const { file, line, what } = row;
     const id = ids.get(`${file}:${line}`);
     return `${file.replace(/\.ndjson.*/, "")}, ${id === undefined ? `row ${line}` : `id ${id}`}: ${what}`;
@@ -75,9 +72,9 @@ export async function leaveOut(
   problems: readonly string[],
 ): Promise<{ readonly files: RowFiles; readonly count: number } | undefined> {
   // The line "… and N more" names no rows. The next check finds them.
-  const rows = rowsIn(problems.filter((problem) => !/^… and \d+ more$/.test(problem)));
-  const broken = rows.filter((row) => typeof row !== "string");
-  if (broken.length === 0 || broken.length < rows.length) return undefined;
+  const named = problems.filter((problem) => !/^… and \d+ more$/.test(problem));
+  const broken = named.flatMap((problem) => rowOf(problem) ?? []);
+  if (broken.length === 0 || broken.length < named.length) return undefined;
   const others = new Map<string, WrittenFile>(files);
   let count = 0;
   for (const [file, lines] of linesByFile(broken)) {
@@ -98,8 +95,10 @@ export async function leaveOut(
 /** The status of visible worlds. */
 export const SHOWN_STATUS = ROWS.worlds.status.shows.only;
 
+const MOST_STATUSES = 3;
+
 /** The most frequent values of `status` besides that of visible worlds, most frequent first. */
-export async function otherStatuses(folder: string, file: string, most = 3): Promise<string[]> {
+export async function otherStatuses(folder: string, file: string): Promise<string[]> {
   const counts = new Map<string, number>();
   for await (const line of linesOf(folder, file)) {
     const row = parsedJson(line);
@@ -107,6 +106,6 @@ export async function otherStatuses(folder: string, file: string, most = 3): Pro
     if (typeof status === "string" && status !== SHOWN_STATUS)
       counts.set(status, (counts.get(status) ?? 0) + 1);
   }
-  const sorted = [...counts].sort(([, a], [, b]) => b - a).slice(0, most);
+  const sorted = [...counts].sort(([, a], [, b]) => b - a).slice(0, MOST_STATUSES);
   return sorted.map(([status, count]) => `${JSON.stringify(status)} (${count})`);
 }

@@ -272,16 +272,15 @@ async function findRoundsSource(question: SourceQuestion): Promise<OpenSource> {
     throw new SettingError("snapshot", `: ${error.message}`, true);
   }
   // The folder is that of the place, whatever the password.
-  const place = copiesFolderOf(cache, addressForMessages(postgres));
+  const out = join(copiesFolderOf(cache, addressForMessages(postgres)), "current");
   const { queries, every = ROUND_SECONDS, skipBroken = 0, allowShrink = false } = settings;
-  const round = { postgres, queries, skipBroken, allowShrink, out: join(place, "current") };
-  return ({ observe }) => new RoundsSource({ command, settings: round, place, every, observe });
+  const round = { postgres, queries, skipBroken, allowShrink, out };
+  return ({ observe }) => new RoundsSource({ command, settings: round, every, observe });
 }
 
-/** @internal Checks the settings of a snapshot by URL, or from a database. @throws {SettingError} */
-export async function findUrlSource(question: SourceQuestion): Promise<OpenSource> {
+/** Finds the source that downloads from a URL. @throws {SettingError} */
+async function findUrlSource(question: SourceQuestion): Promise<OpenSource> {
   const { snapshot: address, settings, nameOf } = question;
-  if (/^postgres(?:ql)?:\/\//i.test(address)) return await findRoundsSource(question);
   for (const name of ["queries", "every"] as const)
     if (settings[name] !== undefined)
       throw new SettingError(name, " is for snapshots by postgres:// alone", true);
@@ -294,4 +293,10 @@ export async function findUrlSource(question: SourceQuestion): Promise<OpenSourc
   const { UrlSource } = await import("./url/url.ts");
   return ({ observe, onDownload }) =>
     new UrlSource({ address, cache, tokenFile, tokenName, onProgress: onDownload, observe });
+}
+
+/** @internal Finds the source of a snapshot that is no folder: a database or a URL. @throws {SettingError} when its settings are wrong */
+export async function findSourceByAddress(question: SourceQuestion): Promise<OpenSource> {
+  const isDatabase = /^postgres(?:ql)?:\/\//i.test(question.snapshot);
+  return await (isDatabase ? findRoundsSource(question) : findUrlSource(question));
 }

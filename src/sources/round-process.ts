@@ -27,22 +27,16 @@ export interface RoundSettings {
   readonly skipBroken: number;
 }
 
-export interface Round {
-  readonly generation: string;
-  /** False when the same generation was published before. */
-  readonly isNew: boolean;
-  /** More words for the report. */
-  readonly details: string;
-}
-
 type RoundDone = Extract<Observation, { readonly kind: "round-done" }>;
+
+export type Round = Pick<RoundDone, "generation" | "isNew" | "details">;
 
 /** Runs a round, and reports how long it took. */
 export async function timed(run: () => Promise<Round>): Promise<RoundDone> {
   const began = performance.now();
-  const { generation, isNew, details } = await run();
+  const round = await run();
   const seconds = Number(((performance.now() - began) / 1000).toFixed(3));
-  return { kind: "round-done", generation, isNew, details, seconds };
+  return { kind: "round-done", ...round, seconds };
 }
 
 /** A message of the process. */

@@ -4,6 +4,7 @@
  */
 
 import { stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeFolder } from "../files/folders.ts";
 import { parseTime } from "../model/time.ts";
@@ -15,15 +16,13 @@ import { SourceError } from "../util/source-error.ts";
 import { type RoundOptions, runRoundProcess } from "./round-process.ts";
 
 export interface RoundsOptions extends Pick<RoundOptions, "command" | "settings"> {
-  /** Folder for the published snapshots. */
-  readonly place: string;
   /** Seconds from the start of a round to the start of the next. */
   readonly every: number;
-  readonly stallMs?: number;
   readonly observe: Observe;
 }
 
-const LOOK_MS = 200;
+/** Pause between two checks of the first load whether a round has published. */
+const CHECK_MS = 200;
 const STALL_MS = 30_000;
 
 export class RoundsSource implements Source {
@@ -46,7 +45,7 @@ export class RoundsSource implements Source {
     while (!(await isFolder(out))) {
       signal.throwIfAborted();
       if (occasion === "watch") throw new SourceError(this.#problem ?? "no snapshot is published yet");
-      await sleep(LOOK_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
+      await sleep(CHECK_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
     }
     return out;
   }
@@ -60,7 +59,7 @@ export class RoundsSource implements Source {
   }
 
   async #begin(signal: AbortSignal): Promise<void> {
-    const { place } = this.#options;
+    const place = dirname(this.#options.settings.out);
     this.#signal = signal;
     try {
       await makeFolder(place, 0o700);
@@ -88,12 +87,12 @@ export class RoundsSource implements Source {
   }
 
   async #run(): Promise<void> {
-    const { observe, stallMs = STALL_MS } = this.#options;
+    const { observe } = this.#options;
     const signal = this.#signal!;
     if (signal.aborted) return;
     const began = Date.now();
     try {
-      const done = await runRoundProcess({ ...this.#options, stallMs, signal });
+      const done = await runRoundProcess({ ...this.#options, stallMs: STALL_MS, signal });
       this.#problem = undefined;
       this.#wellAt = began;
       observe(done);

@@ -1,4 +1,4 @@
-/** A folder of rows before its publication: its files, its generation, its manifest, and the check that it would load. */
+/** A folder of rows before its publication: its files, its generation, its manifest. */
 
 import { createHash } from "node:crypto";
 import { open, stat, writeFile } from "node:fs/promises";
@@ -30,17 +30,6 @@ export interface WrittenFile {
   /** Hex hash of the rows before compression. */
   readonly plainSha256: string;
 }
-
-const NOTHING_SHA256 = createHash("sha256").digest("hex");
-
-export const EMPTY_FILE: WrittenFile = {
-  rows: 0,
-  lines: 0,
-  bytes: 0,
-  plainBytes: 0,
-  sha256: NOTHING_SHA256,
-  plainSha256: NOTHING_SHA256,
-};
 
 /** What a source of rows may send. */
 interface Bounds {
@@ -128,7 +117,7 @@ export function generationOfRows(files: RowFiles): string {
   return `pg-${hash.digest("hex").slice(0, 16)}`;
 }
 
-export interface ManifestFields {
+interface ManifestFields {
   readonly generation: string;
   /** Time of the data, in milliseconds since the epoch. */
   readonly createdAt: number;
@@ -149,11 +138,6 @@ export async function writeManifest(
     visible,
   };
   await writeFile(join(folder, MANIFEST), manifestText(manifest));
-}
-
-/** Whether a folder holds a generation, in any form. */
-export async function holdsGeneration(folder: string, generation: string): Promise<boolean> {
-  return (await readManifestOf(folder))?.generation === generation;
 }
 
 /** Whether the files that a manifest lists are there with their sizes. */

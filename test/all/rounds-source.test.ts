@@ -328,7 +328,7 @@ describe("rounds of a server", { skip: needPostgres(), concurrency: 1 }, () => {
       // A round may meet the end of an old version that the other server removes; the next one goes on.
       for (const failed of lines("round-failed")) assert.match(String(failed.problem), /no such file/);
       await until(async () => (await problem()) === undefined, program.stderr);
-      assert.deepEqual(lines("load-refused"), []);
+      assert.deepEqual(lines("snapshot-refused"), []);
       await program.stop();
     }
   });

@@ -95,6 +95,7 @@ export function follow(address: string, cache: string, options: Partial<UrlSourc
   const source = new UrlSource({
     address,
     cache,
+    tokenName: "--snapshot-token-file",
     firstPauseMs: 1,
     observe: (observation) => observed.push(observation),
     ...options,

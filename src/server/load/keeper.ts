@@ -29,8 +29,10 @@ export class SnapshotKeeper {
   readonly #pauses = new GrowingPauses(RETRY_MS);
   #isStopped = false;
   #allowsShrinkOnce = false;
-  /** Whether somebody asked for the load: then a source that pauses is asked all the same, and a round is run. */
+  /** Whether somebody asked for the load: then a URL is asked even while its watch pauses, and a round is run. */
   #isAsked = false;
+  /** Whether a refusal was told, and no load has begun since. */
+  #isRefusalTold = false;
   #watch: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
   /** Fingerprint of the files at the last check, or why it failed. */
@@ -105,6 +107,7 @@ export class SnapshotKeeper {
     const isAsked = this.#isAsked;
     this.#allowsShrinkOnce = false;
     this.#isAsked = false;
+    this.#isRefusalTold = false;
     const outcome = await this.#loads.load(allowShrink, isAsked ? "reload" : "watch");
     if (this.#closing.signal.aborted) return outcome;
     if (outcome.failed) {
@@ -124,6 +127,7 @@ export class SnapshotKeeper {
   #tellRefused({ problems, changed }: Pick<LoadOutcome, "problems" | "changed">, retryMs?: number): void {
     const { generation } = this.served;
     if (generation === undefined) throw new SnapshotError(problems);
+    this.#isRefusalTold = true;
     this.#options.observe({
       kind: "snapshot-refused",
       problems,
@@ -134,7 +138,10 @@ export class SnapshotKeeper {
     });
   }
 
-  /** Loads when two checks in a row see the same new fingerprint: the writer is done. */
+  /**
+   * Loads when two checks in a row see the same new fingerprint: the writer is done. Also when the served files are back after
+   * a refusal: that load takes all parts from the served generation, and its line tells the end of the refusal.
+   */
   async #check(): Promise<void> {
     const isLoading = (): boolean => this.#loading.isRunning;
     if (isLoading()) return;
@@ -152,7 +159,8 @@ export class SnapshotKeeper {
     // A source delivers whole snapshots only.
     const settled = seen === this.#lastSeen || this.#options.source !== undefined;
     this.#lastSeen = seen;
-    if (!isCurrent && settled && !isLoading() && !this.#loads.isOfNewestLoad(seen)) await this.#loading.ask();
+    const isNew = settled && !this.#loads.isOfNewestLoad(seen);
+    if ((isCurrent ? this.#isRefusalTold : isNew) && !isLoading()) await this.#loading.ask();
   }
 
   /** Reports once why the folder cannot be read. */

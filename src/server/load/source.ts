@@ -10,15 +10,15 @@ export type Occasion = "start" | "watch" | "reload";
 /** An origin of snapshots other than a given folder. */
 export interface Source {
   /**
-   * Fetches the source's current snapshot. @returns the folder of the newest whole copy, also when the source is unavailable
-   * @throws {SourceError} when there is no copy; the signal's reason
+   * Fetches the source's current snapshot. @returns the folder of the newest whole snapshot, also when the source is unavailable
+   * @throws {SourceError} when there is none; the signal's reason
    */
   readonly refresh: (occasion: Occasion, signal: AbortSignal) => Promise<string>;
   /** Asked after a load failed: if the folder is a copy whose files differ from the source's, it counts as absent from now on. @returns whether it is one; absent for a source without copies */
   readonly removeDamagedCopy?: (folder: string) => Promise<boolean>;
-  /** Milliseconds since the copy was last known to match the source; 0 while the source is available. */
+  /** Milliseconds since the source last confirmed the snapshot; 0 for a folder, and for a URL whose host is available. */
   readonly ageMs: () => number;
-  /** Changes whenever the snapshot does, without reading it; absent if the fingerprint of the folder's files tells. */
+  /** Changes whenever the snapshot does, without reading it; absent if the fingerprints of the folder's files tell. */
   readonly fingerprint?: () => Promise<string>;
   /** Why the source is unavailable; undefined while it is available. */
   readonly problem: () => string | undefined;

@@ -9,7 +9,7 @@ import { STOP_SIGNALS } from "../../util/process/early-signals.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { type Round, type RoundSettings, serveRound, timed } from "../round-process.ts";
 import { type ExportOptions, exportDry, exportOnce } from "./export.ts";
-import { readPostgresUrl } from "./postgres-url.ts";
+import { type PostgresUrl, readPostgresUrl } from "./postgres-url.ts";
 import { DEFAULT_QUERIES, parseQueries, type Queries } from "./queries.ts";
 
 /** Aborts when a signal stops the process; the reason is a {@link CommandError}. */
@@ -29,10 +29,7 @@ async function readQueries(file: string | undefined): Promise<Queries> {
   }
 }
 
-async function readUrl(
-  { values, names }: Options<"export">,
-  io: CommandIo,
-): Promise<ReturnType<typeof readPostgresUrl>> {
+async function readUrl({ values, names }: Options<"export">, io: CommandIo): Promise<PostgresUrl> {
   try {
     const url = values.postgres === "-" ? await io.readFirstLine() : values.postgres;
     return readPostgresUrl(url, io.environment);
@@ -43,11 +40,10 @@ async function readUrl(
 }
 
 async function exportRound(options: ExportOptions): Promise<Round> {
-  const exported = await exportOnce(options);
-  const { rows, bytes, visible, left } = exported;
+  const { generation, isNew, rows, bytes, visible, left } = await exportOnce(options);
   const leftOut = left.length === 0 ? [] : [`left out ${left.length} broken: ${left.join("; ")}`];
   const parts = [`${rows} rows`, `${bytes} bytes`, ...(visible === "" ? [] : [visible]), ...leftOut];
-  return { ...exported, details: parts.join(", ") };
+  return { generation, isNew, details: parts.join(", ") };
 }
 
 /** A signal ends the process with status 1. @throws {CommandError} or {@link SourceError}; defects */
@@ -84,7 +80,8 @@ export async function exportRows(
 export async function exportForServer(io: CommandIo): Promise<void> {
   await serveRound(io, async ({ postgres, queries, ...settings }: RoundSettings, onProgress) => {
     const from = readPostgresUrl(postgres, io.environment);
-    const task = { ...settings, gzip: false, from, queries: await readQueries(queries) };
+    const files = { gzip: false, visibleOnly: false };
+    const task = { ...settings, ...files, from, queries: await readQueries(queries) };
     return await exportRound({ ...task, onProgress, signal: stopSignal() });
   });
 }

@@ -1,7 +1,8 @@
 /** One export: writes rows from PostgreSQL to a folder with a manifest, checks them, and publishes the folder as a whole. */
 
-import { copyFile, link, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { copyFile, link, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import type { Options } from "../../cli/options.ts";
 import { temporaryOf } from "../../files/atomic.ts";
 import { makeTemporaryFolder } from "../../files/folders.ts";
@@ -9,15 +10,14 @@ import { EARLIER_VERSIONS, publishVersion } from "../../files/publish.ts";
 import { tableOf } from "../../model/model.ts";
 import { TABLES, type TableName } from "../../model/schema.ts";
 import { type Loaded, loadSnapshot } from "../../snapshot/load.ts";
+import { readManifestOf } from "../../snapshot/manifest.ts";
 import { MAX_SNAPSHOT_BYTES, TOO_LARGE, trySpend } from "../../snapshot/read.ts";
 import { refuseShrunk } from "../../snapshot/refusals.ts";
 import { rowText } from "../../store/table.ts";
 import { SnapshotError } from "../../util/user-error.ts";
 import { leaveOut, nameRows, otherStatuses, SHOWN_STATUS } from "../broken-rows.ts";
 import {
-  EMPTY_FILE,
   generationOfRows,
-  holdsGeneration,
   type RowFiles,
   renewIfSame,
   type WrittenFile,
@@ -35,27 +35,19 @@ import {
 } from "./note.ts";
 import { copyTables, type TableMarks } from "./postgres.ts";
 import type { PostgresUrl } from "./postgres-url.ts";
-import { isAlwaysVisible, type Queries } from "./queries.ts";
+import type { Queries } from "./queries.ts";
 
 type Settings = Options<"export">["values"];
 
 /** Settings of the command, and the source. */
 export interface ExportOptions
-  extends Pick<Settings, "out" | "gzip">,
-    Partial<Pick<Settings, "allowShrink" | "visibleOnly" | "skipBroken">> {
+  extends Pick<Settings, "out" | "gzip" | "allowShrink" | "visibleOnly" | "skipBroken"> {
   readonly from: PostgresUrl;
   readonly queries: Queries;
   /** Aborts: ends the connection, so that the server ends the query, and removes the written files. */
   readonly signal: AbortSignal;
   /** Called whenever the export gets on, with the step that it is at. */
   readonly onProgress?: ((step: string) => void) | undefined;
-}
-
-type Exported = Awaited<ReturnType<typeof completeSound>>;
-
-interface Task extends ExportOptions {
-  /** Time of the data. Taken before the first query: the rows include everything committed by then. */
-  readonly createdAt: number;
 }
 
 const fileOf = (table: TableName, gzip: boolean): string => `${table}.ndjson${gzip ? ".gz" : ""}`;
@@ -73,6 +65,8 @@ async function namingRows<Result>(folder: string, work: Promise<Result>): Promis
 /** Copied rows that are to be checked and completed. */
 interface Copied {
   readonly folder: string;
+  /** Time of the data. Taken before the first query: the rows include everything committed by then. */
+  readonly createdAt: number;
   readonly current: string | undefined;
   /** What is known of the published version; undefined if nothing is. */
   readonly note: Note | undefined;
@@ -82,19 +76,20 @@ interface Copied {
   readonly marks: TableMarks;
 }
 
+function marksWhere(marks: TableMarks, isKept: (table: TableName) => boolean): TableMarks {
+  return Object.fromEntries(TABLES.filter(isKept).map((table) => [table, marks[table]]));
+}
+
 /** Copies every table that may have changed to a file. @throws {SnapshotError} when the rows exceed a bound */
 async function copyRows(
   folder: string,
   current: string | undefined,
   note: Note | undefined,
-  { from, queries, visibleOnly, gzip, onProgress, signal }: Task,
+  { from, queries, visibleOnly, gzip, onProgress, signal }: ExportOptions,
 ): Promise<Copied> {
+  const createdAt = Date.now();
   const usable = note === undefined ? new Map<string, WrittenFile>() : await unchangedFiles(current!, note);
-  // A mark proves nothing about some rows of a table: it counts all, and sees no other table.
-  const isMarked = (table: TableName): boolean => !visibleOnly || isAlwaysVisible(table);
-  const known = [...(note?.marks ?? [])].filter(
-    ([table]) => usable.has(fileOf(table, gzip)) && isMarked(table),
-  );
+  const known = marksWhere(note?.marks ?? {}, (table) => usable.has(fileOf(table, gzip)));
   const budget = { bytesLeft: MAX_SNAPSHOT_BYTES };
   const written = new Map<TableName, WrittenFile>();
   const take = async (table: TableName, lines: AsyncIterable<Buffer>): Promise<WrittenFile> => {
@@ -106,27 +101,18 @@ async function copyRows(
     return file;
   };
   onProgress?.("asking the database");
-  const copying = { queries, visibleOnly: visibleOnly ?? false, take, marks: new Map(known) };
-  const marks = await copyTables(from, copying, signal);
+  const marks = await copyTables(from, { queries, visibleOnly, take, marks: known }, signal);
   const files = new Map<string, WrittenFile>();
   const shared: string[] = [];
   for (const table of TABLES) {
     const name = fileOf(table, gzip);
-    const copied = written.get(table);
-    const file = copied ?? usable.get(name)!;
+    const file = written.get(table) ?? usable.get(name)!;
     files.set(name, file);
-    if (copied === undefined && !trySpend(budget, file.plainBytes))
+    if (!written.has(table) && !trySpend(budget, file.plainBytes))
       throw new SnapshotError([`${name}: ${TOO_LARGE}`]);
-    if (copied === undefined || usable.get(name)?.sha256 === copied.sha256) shared.push(name);
+    if (usable.get(name)?.sha256 === file.sha256) shared.push(name);
   }
-  return {
-    folder,
-    current,
-    note,
-    files,
-    shared,
-    marks: new Map([...marks].filter(([table]) => isMarked(table))),
-  };
+  return { folder, createdAt, current, note, files, shared, marks };
 }
 
 /** The tables whose numbers of visible rows are told. */
@@ -142,19 +128,17 @@ async function visibleWords(folder: string, counts: Counts, gzip: boolean): Prom
   const { rows, visible } = counts.worlds;
   if (rows === 0 || visible > 0) return `${words.join(", ")} visible`;
   const statuses = await otherStatuses(folder, fileOf("worlds", gzip));
-  const are =
-    statuses.length === 0
-      ? ""
-      : `; a visible one has the status "${SHOWN_STATUS}", these have ${statuses.join(", ")}`;
-  return `${words.join(", ")} visible: WARNING, no world is visible${are}`;
+  const warning = `${words.join(", ")} visible: WARNING, no world is visible`;
+  if (statuses.length === 0) return warning;
+  return `${warning}; a visible one has the status "${SHOWN_STATUS}", these have ${statuses.join(", ")}`;
 }
 
-/** The tables to read for a check of changed ones: with worlds also those whose visible rows depend on them. */
-function tablesToCheck(changed: ReadonlySet<TableName>): ReadonlySet<TableName> {
-  return changed.has("worlds") ? new Set([...changed, "world-stats", "instances"]) : changed;
+/** The tables to read for a check: changed ones, and with worlds also those whose visible rows depend on them. */
+function tablesToCheck({ note, shared }: Copied, gzip: boolean): ReadonlySet<TableName> {
+  if (note === undefined) return new Set(TABLES);
+  const changed = TABLES.filter((table) => !shared.includes(fileOf(table, gzip)));
+  return new Set(changed.includes("worlds") ? [...changed, "world-stats", "instances"] : changed);
 }
-
-type Fields = Parameters<typeof writeManifest>[2];
 
 /**
  * Loads tables of a folder as a server does.
@@ -166,8 +150,7 @@ async function loadTables(
   folder: string,
   files: RowFiles,
   tables: ReadonlySet<TableName>,
-  { gzip, signal, onProgress }: Task,
-  fields: Fields,
+  { gzip, signal, onProgress }: ExportOptions,
 ): Promise<Loaded> {
   const place = await makeTemporaryFolder("export");
   try {
@@ -178,16 +161,11 @@ async function loadTables(
         await symlink(join(folder, name), join(place, name));
         listed.set(name, files.get(name)!);
       } else {
-        const empty = fileOf(table, false);
-        await writeFile(join(place, empty), "");
-        listed.set(empty, EMPTY_FILE);
+        listed.set(name, await writeRowFile(join(place, name), Readable.from([]), gzip));
       }
     }
-    await writeManifest(place, listed, fields);
-    const checked = await loadSnapshot(place, {
-      signal,
-      onProgress: () => onProgress?.("checking"),
-    });
+    await writeManifest(place, listed, { generation: generationOfRows(listed), createdAt: Date.now() });
+    const checked = await loadSnapshot(place, { signal, onProgress: () => onProgress?.("checking") });
     signal.throwIfAborted();
     if (!checked.ok) throw new SnapshotError(checked.problems);
     return checked;
@@ -199,25 +177,23 @@ async function loadTables(
 /** Numbers of rows that were read, and those noted before of tables that were not. */
 function countsOf(checked: Loaded, tables: ReadonlySet<TableName>, note: Note | undefined): Counts {
   const { store, reports } = checked;
-  const counts = TOLD.map((table) => {
+  const countOf = (table: keyof Counts): Counts[typeof table] => {
+    if (!tables.has(table)) return note!.counts[table];
     const rows = reports.find((report) => report.table === `${table}.ndjson`)?.rows ?? 0;
-    const read = { rows, visible: store[table].rows };
-    return [table, tables.has(table) ? read : note!.counts[table]] as const;
-  });
-  return Object.fromEntries(counts) as unknown as Counts;
+    return { rows, visible: store[table].rows };
+  };
+  return { users: countOf("users"), worlds: countOf("worlds"), instances: countOf("instances") };
 }
 
 /** The note with other marks; undefined if they are the same. */
 function renewed(note: Note, marks: TableMarks): Note | undefined {
-  const isSame =
-    marks.size === note.marks.size && [...marks].every(([table, mark]) => note.marks.get(table) === mark);
-  return isSame ? undefined : { ...note, marks };
+  return TABLES.every((table) => marks[table] === note.marks[table]) ? undefined : { ...note, marks };
 }
 
 /** Checks copied rows, and completes their folder. @throws {SnapshotError} in words of files and lines; {@link PlaceError} */
-async function completeFolder(copied: Copied, task: Task) {
-  const { folder, current, note, files, shared, marks } = copied;
-  const { createdAt, gzip, allowShrink } = task;
+async function completeFolder(copied: Copied, options: ExportOptions) {
+  const { folder, createdAt, current, note, files, shared, marks } = copied;
+  const { gzip, allowShrink } = options;
   const generation = generationOfRows(files);
   const all = [...files.values()];
   const came = {
@@ -228,25 +204,24 @@ async function completeFolder(copied: Copied, task: Task) {
   const fields = { generation, createdAt };
   if (await renewIfSame(current, fields, [...files.keys()]))
     return { ...came, isNew: false, visible: "", note: note && renewed(note, marks) };
-  // Link only now: a link changes the file's ctime, and servers would look at it again.
+  // Link only now: a link changes the file's ctime, and servers would check it again.
   for (const name of shared) await linkInto(folder, current!, name);
-  const changed = new Set(TABLES.filter((table) => !shared.includes(fileOf(table, gzip))));
-  const tables = note === undefined ? new Set(TABLES) : tablesToCheck(changed);
-  const checked = await loadTables(folder, files, tables, task, fields);
+  const tables = tablesToCheck(copied, gzip);
+  const checked = await loadTables(folder, files, tables, options);
   let counts = countsOf(checked, tables, note);
   const isOfWorlds = tables.has("worlds");
   if (tables.has("instances") && !isOfWorlds) {
-    const instances = await visibleInstances(folder, fileOf("instances", gzip), note!);
+    const instances = await visibleInstances(folder, fileOf("instances", gzip), note!.visibleWorlds);
     counts = { ...counts, instances: { ...counts.instances, visible: instances } };
   }
   const visibleWorlds = isOfWorlds ? visibleIds(checked.store.worlds) : note!.visibleWorlds;
   const visible = { users: counts.users.visible, worlds: counts.worlds.visible };
   await refuseShrunk(visible, { current, allowShrink });
   await writeManifest(folder, files, { ...fields, visible });
-  const looks = { ...note?.looks };
+  const fingerprints = { ...note?.fingerprints };
   for (const { file, table, fingerprint } of checked.kept.files)
-    if (tables.has(tableOf(table))) looks[file] = fingerprint;
-  const next: Note = { files, looks, counts, visibleWorlds, marks };
+    if (tables.has(tableOf(table))) fingerprints[file] = fingerprint;
+  const next: Note = { files: Object.fromEntries(files), fingerprints, counts, visibleWorlds, marks };
   return { ...came, isNew: true, visible: await visibleWords(folder, counts, gzip), note: next };
 }
 
@@ -254,26 +229,30 @@ async function completeFolder(copied: Copied, task: Task) {
  * Completes a folder, and leaves out as many broken rows as `--skip-broken` allows.
  * @returns the words about those rows, too @throws {SnapshotError} in words of tables and ids
  */
-async function completeSound(copied: Copied, task: Task) {
-  const { skipBroken = 0, gzip } = task;
+async function completeSound(copied: Copied, options: ExportOptions) {
+  const { skipBroken, gzip } = options;
   const left: string[] = [];
   let count = 0;
-  for (let { files, shared, marks } = copied; ; ) {
+  for (let next = copied; ; ) {
     try {
-      return { ...(await completeFolder({ ...copied, files, shared, marks }, task)), left };
+      return { ...(await completeFolder(next, options)), left };
     } catch (error) {
       if (!(error instanceof SnapshotError)) throw error;
-      const named = await nameRows(copied.folder, error.problems);
-      const rest = count < skipBroken ? await leaveOut(copied.folder, files, error.problems) : undefined;
+      const { folder, files, shared, marks } = next;
+      const named = await nameRows(folder, error.problems);
+      const rest = count < skipBroken ? await leaveOut(folder, files, error.problems) : undefined;
       if (rest === undefined || count + rest.count > skipBroken) throw new SnapshotError([...left, ...named]);
       count += rest.count;
       left.push(...named);
       const isWhole = (name: string): boolean => rest.files.get(name) === files.get(name);
-      // A file with rows left out differs from the published one, so do not link it.
-      shared = shared.filter(isWhole);
-      // The next export copies its table again, and names the rows again.
-      marks = new Map([...marks].filter(([table]) => isWhole(fileOf(table, gzip))));
-      files = rest.files;
+      next = {
+        ...copied,
+        files: rest.files,
+        // A file with rows left out differs from the published one, so do not link it.
+        shared: shared.filter(isWhole),
+        // The next export copies its table again, and names the rows again.
+        marks: marksWhere(marks, (table) => isWhole(fileOf(table, gzip))),
+      };
     }
   }
 }
@@ -285,25 +264,23 @@ const SHOWN = 3;
 export async function exportDry(options: ExportOptions): Promise<string[]> {
   const folder = await makeTemporaryFolder("export");
   try {
-    const task = { ...options, createdAt: Date.now() };
-    const { files } = await copyRows(folder, undefined, undefined, task);
-    const fields = { generation: generationOfRows(files), createdAt: task.createdAt };
+    const { files } = await copyRows(folder, undefined, undefined, options);
     const tables = new Set(TABLES);
-    const checked = await namingRows(folder, loadTables(folder, files, tables, task, fields));
+    const checked = await namingRows(folder, loadTables(folder, files, tables, options));
     const { users, worlds, worldStats, instances } = checked.store;
     const blocks = Object.entries({ users, worlds, "world-stats": worldStats, instances });
-    const shown = blocks.flatMap(([name, block]) => [
-      `${name}:`,
-      ...Array.from(
-        { length: Math.min(SHOWN, block.starts.length - 1) },
-        (_, row) => `  ${Buffer.from(rowText(block, row), "latin1").toString()}`,
-      ),
-    ]);
-    return [await visibleWords(folder, countsOf(checked, tables, undefined), task.gzip), ...shown];
+    const shown = blocks.flatMap(([name, block]) => {
+      const textOf = (row: number): string => `  ${Buffer.from(rowText(block, row), "latin1").toString()}`;
+      const length = Math.min(SHOWN, block.starts.length - 1);
+      return [`${name}:`, ...Array.from({ length }, (_, row) => textOf(row))];
+    });
+    return [await visibleWords(folder, countsOf(checked, tables, undefined), options.gzip), ...shown];
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
+
+type Exported = Awaited<ReturnType<typeof completeSound>>;
 
 /**
  * Exports once.
@@ -312,21 +289,23 @@ export async function exportDry(options: ExportOptions): Promise<string[]> {
  *   errors of the file system; the signal's reason. After an error nothing is published and no file is left
  */
 export async function exportOnce(options: ExportOptions): Promise<Exported> {
-  const task = { ...options, createdAt: Date.now() };
+  const { out, onProgress } = options;
   let exported: Exported;
   let renewed: string | undefined;
+  const isSame = async (folder: string): Promise<boolean> =>
+    (await readManifestOf(folder))?.generation === exported.generation;
   const published = await publishVersion(
-    task.out,
+    out,
     async (folder, current) => {
       const note = current === undefined ? undefined : await findNote(current);
-      const copied = await copyRows(folder, current, note, task);
-      task.onProgress?.("checking");
-      exported = await completeSound(copied, task);
-      task.onProgress?.("publishing");
+      const copied = await copyRows(folder, current, note, options);
+      onProgress?.("checking");
+      exported = await completeSound(copied, options);
+      onProgress?.("publishing");
       renewed = current;
       return exported.isNew ? exported : undefined;
     },
-    { keep: EARLIER_VERSIONS, isSame: (other) => holdsGeneration(other, exported.generation) },
+    { keep: EARLIER_VERSIONS, isSame },
   );
   const { note } = exported!;
   const folder = published?.folder ?? renewed!;

@@ -12,11 +12,10 @@ import { isObject, parsedJson } from "../../util/json.ts";
 import { linesOf } from "../broken-rows.ts";
 import type { RowFiles, WrittenFile } from "../row-folder.ts";
 import type { TableMarks } from "./postgres.ts";
-import type { TableMark } from "./unchanged.ts";
 
 const NOTE = "export.json";
 /** Changes with the form of the note, and with the checks of rows. */
-const FORMAT = "orrery-export-1";
+const FORMAT = "orrery-export-2";
 
 /** Rows of the published tables, and how many of them are visible. */
 export type Counts = Readonly<
@@ -24,9 +23,9 @@ export type Counts = Readonly<
 >;
 
 export interface Note {
-  readonly files: RowFiles;
+  readonly files: Readonly<Record<string, WrittenFile>>;
   /** Fingerprints of its files when they were checked, by name. */
-  readonly looks: Readonly<Record<string, string>>;
+  readonly fingerprints: Readonly<Record<string, string>>;
   readonly counts: Counts;
   /** Ids of its visible worlds, as {@link visibleIds} gives them. */
   readonly visibleWorlds: string;
@@ -40,39 +39,22 @@ function placeOf(folder: string): string {
 
 /** The note of a published version; undefined if there is none, or it is of another version. */
 export async function findNote(folder: string): Promise<Note | undefined> {
-  const text = await readFile(placeOf(folder), "utf8").catch(() => "");
-  const note = parsedJson(text);
+  const note = parsedJson(await readFile(placeOf(folder), "utf8").catch(() => ""));
   if (!isObject(note) || note.format !== FORMAT || note.version !== basename(folder)) return undefined;
-  const marks = Object.entries(note.marks as Record<string, TableMark>).map(
-    ([table, mark]) => [table, { ...mark, oldest: BigInt(mark.oldest) }] as const,
-  );
-  return {
-    files: new Map(Object.entries(note.files as Record<string, WrittenFile>)),
-    looks: note.looks as Note["looks"],
-    counts: note.counts as Counts,
-    visibleWorlds: String(note.visibleWorlds),
-    marks: new Map(marks) as TableMarks,
-  };
+  return note as unknown as Note;
 }
 
 /** Replaces the note by that of a published version. @throws errors of the file system */
-export async function writeNote(folder: string, { marks, files, ...rest }: Note): Promise<void> {
-  const note = {
-    format: FORMAT,
-    version: basename(folder),
-    ...rest,
-    files: Object.fromEntries(files),
-    marks: Object.fromEntries(
-      Array.from(marks, ([table, mark]) => [table, { ...mark, oldest: String(mark.oldest) }]),
-    ),
-  };
-  await replaceFile(placeOf(folder), `${JSON.stringify(note)}\n`);
+export async function writeNote(folder: string, note: Note): Promise<void> {
+  const text = JSON.stringify({ ...note, format: FORMAT, version: basename(folder) });
+  await replaceFile(placeOf(folder), `${text}\n`);
 }
 
 /** The files of a published version that were not touched since its note. */
-export async function unchangedFiles(folder: string, { files, looks }: Note): Promise<RowFiles> {
+export async function unchangedFiles(folder: string, { files, fingerprints }: Note): Promise<RowFiles> {
   const now = await fileFingerprintsOf(folder);
-  return new Map([...files].filter(([name]) => isSameFile(now.get(name) ?? "", looks[name] ?? "-")));
+  const isUnchanged = (name: string): boolean => isSameFile(now.get(name) ?? "", fingerprints[name] ?? "-");
+  return new Map(Object.entries(files).filter(([name]) => isUnchanged(name)));
 }
 
 /** The id at the beginning of a row, as it is served. */
@@ -89,11 +71,7 @@ export function visibleIds(table: Block): string {
 }
 
 /** Counts the visible rows of a checked file of instances, without reading the worlds again. */
-export async function visibleInstances(
-  folder: string,
-  file: string,
-  { visibleWorlds }: Pick<Note, "visibleWorlds">,
-): Promise<number> {
+export async function visibleInstances(folder: string, file: string, visibleWorlds: string): Promise<number> {
   const ids = Buffer.from(visibleWorlds, "base64");
   const worlds = new Set<string>();
   for (let at = 0; at < ids.length; at += ID_BYTES) worlds.add(ids.toString("hex", at, at + ID_BYTES));

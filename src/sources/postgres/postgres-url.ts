@@ -1,5 +1,6 @@
 /** The URL of a PostgreSQL database, and errors of its server without its password. */
 
+import type { Environment } from "../../cli/options.ts";
 import { problemWithNames } from "../../util/distance.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { codeOf, systemErrorText } from "../../util/system-error.ts";
@@ -41,8 +42,6 @@ const PARAMETERS = [
   ...["host", "port", "user", "password", "application_name", "fallback_application_name", "options"],
   ...Object.keys(VARIABLES),
 ];
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A number of seconds as `psql` reads it; undefined for none, as for 0 and below. @throws {SourceError} */
 function secondsOf(text: string | undefined, name: string): number | undefined {

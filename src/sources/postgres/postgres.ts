@@ -12,12 +12,13 @@ import {
   columnName,
   copyStatement,
   copyVisible,
+  DEFAULT_QUERIES,
   type Described,
   fittingQueries,
+  isAlwaysVisible,
   nested,
   type Queries,
   TYPES_QUERY,
-  tablesFor,
 } from "./queries.ts";
 import { isOnDisk, isUnchanged, momentOf, type RunQuery, type TableMark } from "./unchanged.ts";
 
@@ -42,22 +43,11 @@ async function importPostgres() {
 
 type Postgres = Awaited<ReturnType<typeof importPostgres>>;
 
-/** Fields of the library's connection that its types omit. */
-interface Known {
-  readonly host: string;
-  readonly port: number;
-  readonly connection: { readonly stream: { destroy(): void } };
-}
-
-function knownOf(client: Client): Known {
-  return client as unknown as Known;
-}
-
 /** Receives each table's name and its rows as they arrive, one JSON object per line. It must take all of them or reject. */
 type TakeTable = (table: TableName, lines: AsyncIterable<Buffer>) => Promise<{ readonly lines: number }>;
 
 /** Marks by table; see `unchanged.ts`. */
-export type TableMarks = ReadonlyMap<TableName, TableMark>;
+export type TableMarks = Readonly<Partial<Record<TableName, TableMark>>>;
 
 interface Copying {
   readonly queries: Queries;
@@ -98,30 +88,17 @@ async function describe(table: TableName, query: string, session: Session): Prom
   return { query, columns: fields.map(({ name }, at) => ({ name, ...rows[at]! })) };
 }
 
-/** The statement that copies a table: all of its rows, or the visible ones. */
-async function statementFor(
-  table: TableName,
-  queries: Queries,
-  visibleOnly: boolean,
+/** Runs queries that an export can do without. @returns undefined on an error of the server, such as a missing permission */
+async function tryQueries<Found>(
   session: Session,
-): Promise<string> {
-  if (!visibleOnly) return copyStatement(table, await describe(table, queries[table], session));
-  const described: Partial<Record<TableName, Described>> = {};
-  for (const needed of tablesFor(table)) described[needed] = await describe(needed, queries[needed], session);
-  return copyVisible(table, described as Record<TableName, Described>);
-}
-
-/** Looks at something that an export can do without. @returns undefined on an error of the server, such as a missing permission */
-async function lookAt<Found>(
-  session: Session,
-  look: (ask: RunQuery) => Promise<Found>,
+  find: (ask: RunQuery) => Promise<Found>,
 ): Promise<Found | undefined> {
-  await ask(session, "SAVEPOINT look");
+  await ask(session, "SAVEPOINT try");
   try {
-    return await look(async (text, values) => (await session.client.query(text, values as unknown[])).rows);
+    return await find(async (text, values) => (await session.client.query(text, values)).rows);
   } catch {
     // Fails when the connection broke.
-    await ask(session, "ROLLBACK TO SAVEPOINT look");
+    await ask(session, "ROLLBACK TO SAVEPOINT try");
     return undefined;
   }
 }
@@ -176,41 +153,39 @@ async function copyAll(copying: Copying, session: Session): Promise<TableMarks> 
   // Otherwise the ids of many visible worlds would be searched one by one, not in a hash table.
   if (visibleOnly) await ask(session, "SET LOCAL work_mem = '1GB'");
   const columns = { text: COLUMNS_QUERY, values: [TABLES.map(columnName)] };
-  const fitting = fittingQueries(
-    queries,
-    (await ask<{ table: string; columns: string[] }>(session, columns)).rows,
-  );
-  const statements: [TableName, string][] = [];
+  const { rows } = await ask<{ table: string; columns: string[] }>(session, columns);
+  const fitting = fittingQueries(queries, rows);
+  const described = {} as Record<TableName, Described>;
+  const statements = new Map<TableName, string>();
   // Check all queries first: a mistake in the last one is reported at once.
-  for (const table of TABLES)
-    statements.push([table, await statementFor(table, fitting, visibleOnly, session)]);
-  const moment = await lookAt(session, (look) => momentOf(queries, look));
+  for (const table of TABLES) {
+    described[table] = await describe(table, fitting[table], session);
+    // Which rows are visible depends on tables that come before.
+    const statement = visibleOnly ? copyVisible(table, described) : copyStatement(table, described[table]);
+    statements.set(table, statement);
+  }
+  // A mark proves nothing about another query, nor about some rows of a table: it counts all, and sees no other table.
+  const markable = TABLES.filter(
+    (table) => queries[table] === DEFAULT_QUERIES[table] && (!visibleOnly || isAlwaysVisible(table)),
+  );
+  const moment = await tryQueries(session, (run) => momentOf(markable, run));
   const copies = new Map<TableName, () => number>();
   for (const [table, statement] of statements) {
-    const mark = marks.get(table);
-    const isSame = moment && (await lookAt(session, (look) => isUnchanged(table, mark, moment, look)));
+    const mark = marks[table];
+    const isSame = moment && (await tryQueries(session, (run) => isUnchanged(table, mark, moment, run)));
     if (!isSame) copies.set(table, await copyTable(table, statement, take, session));
   }
-  const isSafe = moment && (await lookAt(session, (look) => isOnDisk(moment, look)));
+  const isSafe = moment && (await tryQueries(session, (run) => isOnDisk(moment, run)));
   await ask(session, "COMMIT");
-  const next = new Map<TableName, TableMark>();
-  for (const [table] of statements) {
+  const next: Partial<Record<TableName, TableMark>> = {};
+  for (const table of TABLES) {
     const rows = copies.get(table)?.();
     const definition = moment?.definitions.get(table);
     // The mark that proved a table unchanged goes on proving it.
-    if (rows === undefined) next.set(table, marks.get(table)!);
-    else if (isSafe && definition !== undefined) next.set(table, { definition, rows, oldest: moment.oldest });
+    if (rows === undefined) next[table] = marks[table]!;
+    else if (isSafe && definition !== undefined) next[table] = { definition, rows, oldest: moment.oldest };
   }
   return next;
-}
-
-async function connect({ client, say }: Session): Promise<void> {
-  try {
-    await client.connect();
-  } catch (error) {
-    const { host, port } = knownOf(client);
-    throw new SourceError(`PostgreSQL at ${host}${host.startsWith("/") ? "" : `:${port}`}: ${say(error)}`);
-  }
 }
 
 /** A client that does not connect yet. @throws {SourceError} when a certificate file is missing */
@@ -247,11 +222,14 @@ async function copyOver(
   const say = (error: unknown): string => postgresText(error, url.secrets);
   const client = createClient(postgres, connectionString, url);
   const session: Session = { client, postgres, say };
-  const hangUp = (): void => knownOf(client).connection.stream.destroy();
+  const hangUp = (): void => void client.connection.stream.destroy();
   let leaving: NodeJS.Timeout | undefined;
   signal.addEventListener("abort", hangUp, { once: true });
   try {
-    await connect(session);
+    await client.connect().catch((error: unknown) => {
+      const { host, port } = client;
+      throw new SourceError(`PostgreSQL at ${host}${host.startsWith("/") ? "" : `:${port}`}: ${say(error)}`);
+    });
     const copied = await copyAll(copying, session);
     leaving = setTimeout(hangUp, LEAVE_MS);
     await client.end();

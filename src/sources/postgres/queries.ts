@@ -77,7 +77,7 @@ export function parseQueries(text: string): Queries {
       throw new PlaceError(`there is no table ${JSON.stringify(name)}; ${help}`);
     }
     if (queries[table] !== undefined) throw new PlaceError(`${table}: there are two queries`);
-    if (typeof query !== "string" || bare(query).trim() === "")
+    if (typeof query !== "string" || bare(query) === "")
       throw new PlaceError(`${table}: must be the text of a query`);
     queries[table] = bare(query);
   }
@@ -214,12 +214,6 @@ export interface Described {
   readonly columns: readonly Column[];
 }
 
-/** The tables that must be described for a copy of a table's visible rows. */
-export function tablesFor(table: TableName): readonly TableName[] {
-  const needed = FIELDS[table].flatMap(({ refersTo }) => (refersTo?.needs ? tablesFor(refersTo.table) : []));
-  return [table, ...needed];
-}
-
 /** Copies a query's rows as text without escapes: JSON contains no control characters except white space between its parts. */
 function copyOf(lines: string): string {
   return `COPY (${lines}) TO STDOUT (FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL 'null', ENCODING 'UTF8')`;
@@ -246,7 +240,7 @@ export function copyStatement(table: TableName, described: Described): string {
   );
 }
 
-/** The same for visible rows alone, without fields that a snapshot does not have. @param described see {@link tablesFor} */
+/** The same for visible rows alone, without fields that a snapshot does not have. @param described at least the tables that decide which */
 export function copyVisible(table: TableName, described: Readonly<Record<TableName, Described>>): string {
   const rows = fieldsQuery(table, described[table]);
   const line = onOneLine("row_to_json(fields)");

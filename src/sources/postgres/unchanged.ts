@@ -9,18 +9,18 @@
 
 import { createHash } from "node:crypto";
 import { FIELDS, type TableName } from "../../model/schema.ts";
-import { columnName, DEFAULT_QUERIES, type Queries } from "./queries.ts";
+import { columnName } from "./queries.ts";
 
 /** State of a table at an export. */
 export interface TableMark {
   /** Hash of the run of the server, the database, and the definition of the table. */
   readonly definition: string;
   readonly rows: number;
-  /** The oldest transaction in progress, as a number that never wraps around. */
-  readonly oldest: bigint;
+  /** The oldest transaction in progress, as the digits of a number that never wraps around. */
+  readonly oldest: string;
 }
 
-export type RunQuery = (text: string, values?: readonly unknown[]) => Promise<Record<string, unknown>[]>;
+export type RunQuery = (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
 
 const MOMENT = `
   SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS oldest, pg_snapshot_xmax(pg_current_snapshot())::text AS next,
@@ -41,24 +41,22 @@ const MOST_AGE = 2n ** 31n;
 
 /** The moment of a transaction, and the definitions of the tables that it can mark. */
 interface DatabaseMoment {
-  readonly oldest: bigint;
-  readonly next: bigint;
+  readonly oldest: string;
+  readonly next: string;
   readonly log: string;
   readonly definitions: ReadonlyMap<TableName, string>;
 }
 
-/** Looks at the tables whose query is the default one. Call it once they are locked against changes of their definitions. */
-export async function momentOf(queries: Queries, ask: RunQuery): Promise<DatabaseMoment> {
+/** Describes tables. Call it once they are locked against changes of their definitions. */
+export async function momentOf(tables: readonly TableName[], ask: RunQuery): Promise<DatabaseMoment> {
   const [moment] = (await ask(MOMENT)) as { oldest: string; next: string; log: string }[];
   const definitions = new Map<TableName, string>();
-  for (const [table, query] of Object.entries(queries) as [TableName, string][]) {
-    if (query !== DEFAULT_QUERIES[table]) continue;
+  for (const table of tables) {
     const columns = FIELDS[table].map(({ name }) => columnName(name));
     const [found] = (await ask(DEFINITION, [columnName(table), columns])) as { text: string }[];
     if (found !== undefined) definitions.set(table, createHash("sha256").update(found.text).digest("hex"));
   }
-  const { oldest, next, log } = moment!;
-  return { oldest: BigInt(oldest), next: BigInt(next), log, definitions };
+  return { ...moment!, definitions };
 }
 
 /** Whether a table holds the rows that it held when it was marked. */
@@ -69,10 +67,11 @@ export async function isUnchanged(
   ask: RunQuery,
 ): Promise<boolean> {
   if (mark === undefined || mark.definition !== definitions.get(table)) return false;
-  if (next - mark.oldest >= MOST_AGE) return false;
+  const oldest = BigInt(mark.oldest);
+  if (BigInt(next) - oldest >= MOST_AGE) return false;
   const [found] = (await ask(
     `SELECT count(*)::float8 AS rows, count(*) FILTER (WHERE age(xmin) <= age($1::xid))::float8 AS newer FROM ${columnName(table)}`,
-    [String(BigInt.asUintN(32, mark.oldest))],
+    [String(BigInt.asUintN(32, oldest))],
   )) as { rows: number; newer: number }[];
   return found!.newer === 0 && found!.rows === mark.rows;
 }

@@ -1,4 +1,4 @@
-/** Requests of one look at a source, by node:http: `fetch` decodes bodies, and the hashes in a manifest are those of a file's own bytes. */
+/** Requests of one check of a URL, by node:http: `fetch` decodes bodies, and the hashes in a manifest are those of a file's own bytes. */
 
 import { setMaxListeners } from "node:events";
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
@@ -68,7 +68,7 @@ export type Answer = Awaited<ReturnType<SourceClient["get"]>>;
 export type SourceClient = Awaited<ReturnType<typeof openClient>>;
 
 /**
- * Opens a client for one look. Close it, whatever happens.
+ * Opens a client for one check. Close it, whatever happens.
  *
  * @param token only the origin of `base` receives it
  * @param progressMs time for the next part of a body, or for all before it

@@ -1,5 +1,5 @@
 /**
- * The copies of one source in a folder, the place, that any number of processes share:
+ * The copies of one URL in a folder, the place, that any number of processes share:
  *
  *     current.versions/…/      one snapshot each: its files, its manifest, and `copy.json`
  *     current                  links to the newest complete one
@@ -16,16 +16,16 @@ import { replaceFile } from "../../files/atomic.ts";
 import { makeFolder } from "../../files/folders.ts";
 import { currentVersion, publishVersion } from "../../files/publish.ts";
 import { MANIFEST } from "../../snapshot/files.ts";
-import { type Listed, type Manifest, parseManifest } from "../../snapshot/manifest.ts";
+import { type Listed, parseManifest } from "../../snapshot/manifest.ts";
 import { Problems } from "../../snapshot/problems.ts";
 import { isObject, parsedJson } from "../../util/json.ts";
 import { type SentManifest, sha256Of } from "./download.ts";
 
-/** The manifest's hash and ETag; changed at the moment at which the source last confirmed the copy. */
+/** The manifest's hash and ETag; changed at the moment at which the host last confirmed the copy. */
 const RECORD = "copy.json";
 const LINK = "current";
 
-/** A snapshot on disk: its folder, its parsed manifest, the hash and ETag of that, and when the source last confirmed it. */
+/** A snapshot on disk: its folder, its parsed manifest, the hash and ETag of that, and when the host last confirmed it. */
 export type Copy = NonNullable<Awaited<ReturnType<typeof currentCopy>>>;
 
 /** The folder for the copies of one URL. */
@@ -47,7 +47,7 @@ export async function currentCopy(place: string) {
   return { folder, manifest, sha256, etag, confirmedMs: (await stat(path)).mtimeMs };
 }
 
-/** Records that the source confirmed a copy, now by this ETag. */
+/** Records that the host confirmed a copy, now by this ETag. */
 export async function confirmCopy(
   { folder, sha256, etag }: Copy,
   newEtag: string | undefined,
@@ -78,8 +78,7 @@ async function linkSame(copy: Copy | undefined, name: string, { sha256 }: Listed
  */
 export async function publishCopy(
   place: string,
-  { bytes: manifestBytes, sha256, etag }: SentManifest,
-  { files: listed }: Manifest,
+  { manifest: { files: listed }, bytes: manifestBytes, sha256, etag }: SentManifest,
   bring: (name: string, listed: Listed, path: string) => Promise<void>,
 ) {
   let files = 0;

@@ -1,4 +1,4 @@
-/** Downloads a source's manifest and files. Files are checked while they arrive. */
+/** Downloads a host's manifest and files. Files are checked while they arrive. */
 
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
@@ -15,7 +15,7 @@ const MOST_MANIFEST_BYTES = 1_048_576;
 /** nginx and others build ETags from size and second: a file that changed less than this before may share its ETag with a later one. */
 const SAME_TAG_MS = 2000;
 
-/** A manifest's bytes as received, their hex hash, and the ETag. */
+/** A manifest, its bytes as received, their hex hash, and the ETag. */
 export type SentManifest = NonNullable<Awaited<ReturnType<typeof askManifest>>>;
 
 /** An ETag that can detect changes when sent back; undefined when it cannot. */
@@ -39,7 +39,26 @@ function checkStatus({ href }: URL, { status }: Answer): void {
   throw new SourceError(`${href}: the server answered ${status}${hint}${token}`);
 }
 
-/** Requests the manifest. @returns undefined when its ETag still matches @throws {SourceError} */
+export function totalBytes({ files }: Manifest): number {
+  return Array.from(files.values()).reduce((total, { bytes }) => total + bytes, 0);
+}
+
+/** Parses a manifest. @throws {SourceError} when it is invalid or not that of a whole snapshot */
+function parseWhole(bytes: Buffer, folder: URL): Manifest {
+  const problems = new Problems();
+  const manifest = parseManifest(bytes, problems);
+  if (manifest === undefined) throw new SourceError(folder.href + problems.lines()[0]);
+  const names = Array.from(manifest.files.keys(), (name) => name.replace(/\.gz$/, "")).sort();
+  const isWhole = [[PREPARED], [...ROW_FILES].sort()].some((whole) => String(whole) === String(names));
+  const isLarge = totalBytes(manifest) > MAX_SNAPSHOT_BYTES;
+  if (isWhole && !isLarge) return manifest;
+  const problem = isLarge
+    ? `${totalBytes(manifest)} bytes together, more than the 16 GiB that a snapshot may have`
+    : `must be ${ROW_FILES.join(", ")}, each once, or ${PREPARED} alone`;
+  throw new SourceError(`${folder.href}${MANIFEST}: files: ${problem}`);
+}
+
+/** Requests the manifest. @returns undefined when its ETag still matches @throws {SourceError} also when it is not that of a whole snapshot */
 export async function askManifest(client: SourceClient, folder: URL, etag: string | undefined) {
   const url = new URL(MANIFEST, folder);
   // "no-cache" makes intermediate caches revalidate it, too.
@@ -55,26 +74,7 @@ export async function askManifest(client: SourceClient, folder: URL, etag: strin
     parts.push(chunk);
   }
   const bytes = Buffer.concat(parts);
-  return { bytes, sha256: sha256Of(bytes), etag: etagOf(answer) };
-}
-
-export function totalBytes({ files }: Manifest): number {
-  return Array.from(files.values()).reduce((total, { bytes }) => total + bytes, 0);
-}
-
-/** Parses a manifest. @throws {SourceError} when it is invalid or not that of a whole snapshot */
-export function readSent(folder: URL, { bytes }: SentManifest): Manifest {
-  const problems = new Problems();
-  const manifest = parseManifest(bytes, problems);
-  if (manifest === undefined) throw new SourceError(folder.href + problems.lines()[0]);
-  const names = Array.from(manifest.files.keys(), (name) => name.replace(/\.gz$/, "")).sort();
-  const isWhole = [[PREPARED], [...ROW_FILES].sort()].some((whole) => String(whole) === String(names));
-  const isLarge = totalBytes(manifest) > MAX_SNAPSHOT_BYTES;
-  if (isWhole && !isLarge) return manifest;
-  const problem = isLarge
-    ? `${totalBytes(manifest)} bytes together, more than the 16 GiB that a snapshot may have`
-    : `must be ${ROW_FILES.join(", ")}, each once, or ${PREPARED} alone`;
-  throw new SourceError(`${folder.href}${MANIFEST}: files: ${problem}`);
+  return { manifest: parseWhole(bytes, folder), bytes, sha256: sha256Of(bytes), etag: etagOf(answer) };
 }
 
 /**

@@ -1,4 +1,4 @@
-/** The agents that connect to a source: directly, or through the forward proxies that the environment of the process names. */
+/** The agents that connect to a host: directly, or through the forward proxies that the environment of the process names. */
 
 import { type Agent, Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";

@@ -1,9 +1,9 @@
 /**
  * A snapshot by URL: a folder served by any static host, and the copy of it that is loaded.
  *
- * Each look asks whether the manifest has changed, downloads and checks the listed files that are missing here, and publishes all
- * of them as the new copy, or nothing. After a failure the existing copy is used, and looks of the watch ask the source only after
- * a pause; then the download begins anew.
+ * Each check asks whether the manifest has changed, downloads and verifies the listed files that are missing here, and publishes
+ * all of them as the new copy, or nothing. After a failure the existing copy is used, and the watch asks the host only after a
+ * pause; then the download begins anew.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -23,7 +23,7 @@ import {
   publishCopy,
   removeDamagedCopy,
 } from "./copies.ts";
-import { askManifest, download, readSent, totalBytes } from "./download.ts";
+import { askManifest, download, totalBytes } from "./download.ts";
 
 export interface UrlSourceOptions {
   /** Checked by `problemWithAddress`. */
@@ -31,7 +31,7 @@ export interface UrlSourceOptions {
   readonly cache: string;
   readonly tokenFile?: string | undefined;
   /** The option or variable that named the file. */
-  readonly tokenName?: string | undefined;
+  readonly tokenName: string;
   /** Receives the downloaded share, from 0 to 1. */
   readonly onProgress?: ((share: number) => void) | undefined;
   readonly observe: Observe;
@@ -60,7 +60,7 @@ export class UrlSource implements Source {
   readonly #place: string;
   /** Failures in a row, and the copy that is served meanwhile. Times are of `performance.now()`. */
   #failing:
-    | { since: number; lookAgainAt: number; times: number; problem: string; copy: Copy | undefined }
+    | { since: number; askAgainAt: number; times: number; problem: string; copy: Copy | undefined }
     | undefined;
   /** The token last sent, to hide it in messages: one may name the host that a redirect leads to. */
   #lastToken: string | undefined;
@@ -72,9 +72,9 @@ export class UrlSource implements Source {
     this.#place = copiesFolderOf(options.cache, options.address);
   }
 
-  /** Runs one at a time. A later caller asks the source again: the earlier answer may be out of date by then. */
+  /** Runs one at a time. A later caller asks the host again: the earlier answer may be out of date by then. */
   refresh(occasion: Occasion, signal: AbortSignal): Promise<string> {
-    const mine = this.#last.then(() => this.#look(occasion, signal));
+    const mine = this.#last.then(() => this.#check(occasion, signal));
     this.#last = mine.catch(() => {});
     return mine;
   }
@@ -92,11 +92,11 @@ export class UrlSource implements Source {
     return removeDamagedCopy(this.#place, folder).catch(() => false);
   }
 
-  async #look(occasion: Occasion, signal: AbortSignal): Promise<string> {
+  async #check(occasion: Occasion, signal: AbortSignal): Promise<string> {
     let copy: Copy | undefined;
     try {
       copy = await currentCopy(this.#place);
-      if (occasion !== "watch" || performance.now() >= (this.#failing?.lookAgainAt ?? 0)) {
+      if (occasion !== "watch" || performance.now() >= (this.#failing?.askAgainAt ?? 0)) {
         const token = await this.#readToken();
         copy = await (copy === undefined && occasion === "start"
           ? this.#updateAtStart(token, signal)
@@ -116,12 +116,12 @@ export class UrlSource implements Source {
   }
 
   async #readToken(): Promise<string | undefined> {
-    const { tokenFile, tokenName = "--snapshot-token-file" } = this.#options;
+    const { tokenFile, tokenName } = this.#options;
     this.#lastToken = tokenFile === undefined ? undefined : await readToken(tokenFile, tokenName);
     return this.#lastToken;
   }
 
-  /** Asks a source of which there is no copy: it may be about to publish another snapshot, so a failed download begins anew. */
+  /** Asks a host of which there is no copy: it may be about to publish another snapshot, so a failed download begins anew. */
   async #updateAtStart(token: string | undefined, signal: AbortSignal): Promise<Copy> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -133,7 +133,7 @@ export class UrlSource implements Source {
     }
   }
 
-  /** Asks the source. @returns the copy that it confirms, or the new one @throws {SourceError}; errors of the file system */
+  /** Asks the host. @returns the copy that it confirms, or the new one @throws {SourceError}; errors of the file system */
   async #update(copy: Copy | undefined, token: string | undefined, signal: AbortSignal): Promise<Copy> {
     const { onProgress, observe, progressMs = PROGRESS_MS } = this.#options;
     const client = await openClient(this.#base, token, progressMs, signal);
@@ -144,13 +144,13 @@ export class UrlSource implements Source {
         return copy;
       }
       const began = performance.now();
-      const manifest = readSent(this.#base, sent!);
+      const { manifest } = sent!;
       let received = 0;
       const onBytes = (bytes: number): void => {
         received += bytes;
         onProgress?.(received / totalBytes(manifest));
       };
-      const brought = await publishCopy(this.#place, sent!, manifest, (name, listed, path) =>
+      const brought = await publishCopy(this.#place, sent!, (name, listed, path) =>
         download(client, new URL(name, this.#base), listed, path, onBytes),
       );
       const ms = Math.round(performance.now() - began);
@@ -169,7 +169,7 @@ export class UrlSource implements Source {
     const { firstPauseMs = FIRST_PAUSE_MS, observe } = this.#options;
     const { since = now, times = 0, problem: before } = this.#failing ?? {};
     const retryMs = growingPause(times + 1, firstPauseMs, MOST_PAUSE_MS);
-    this.#failing = { since, lookAgainAt: now + retryMs, times: times + 1, problem, copy };
+    this.#failing = { since, askAgainAt: now + retryMs, times: times + 1, problem, copy };
     if (copy === undefined || (before === problem && occasion === "watch")) return;
     const ageSeconds = Math.round(this.ageMs() / 1000);
     observe({ kind: "source-failed", problem, copy: copy.manifest.generation, ageSeconds, retryMs });
