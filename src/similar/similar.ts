@@ -67,7 +67,7 @@ export function openSimilar(
   exact: Searches,
 ): Searches {
   return function* search(name, term, { limit, offset }) {
-    const { rows: found } = yield* exact(name, term, FIRST_OF_EXACT);
+    const { rows: found } = yield* exact(name, term, { limit: MOST_SIMILAR, offset: 0 });
     let rows: Uint32Array;
     if (name === "users") rows = yield* findSimilar(index.users, term, [term], found);
     else {
@@ -78,8 +78,6 @@ export function openSimilar(
     return { total: rows.length, rows: rows.subarray(offset, offset + limit) };
   };
 }
-
-const FIRST_OF_EXACT = { limit: MOST_SIMILAR, offset: 0 } as const;
 
 /** The rank class of a name; the last is that of names without some of the terms. */
 function classOf(name: string, term: string, terms: readonly string[]): number {
