@@ -141,7 +141,6 @@ export class Health implements SnapshotEvents {
   };
 
   readonly confirmed: SnapshotEvents["confirmed"] = (ageMs, createdAt) => {
-    this.#begun.delete("snapshot-refused");
     this.#confirmedAt = performance.now() - ageMs;
     // In a prepared file it was never validated.
     this.createdAt = createdAt === undefined || Number.isNaN(parseTime(createdAt)) ? null : createdAt;
