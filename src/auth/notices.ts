@@ -6,6 +6,7 @@
  * memory grow without bound. A clock that is set back by more than a minute can bring a notice early, but delays none.
  */
 
+import { LRUCache } from "lru-cache";
 import type { Observation, Observe } from "../observe/events.ts";
 
 const MINUTE_MS = 60_000;
@@ -13,11 +14,9 @@ const MINUTE_MS = 60_000;
 const MAX_NOTICES = 100;
 /** Bad tokens within a minute that are worth a notice: more than typing errors explain. */
 const MANY_TOKENS = 10;
-/** Maximum numbers of keys and addresses kept; the least recently seen goes first. */
-const MAX_KEYS = 65_536;
+/** Maximum numbers of keys and addresses that are remembered: more keys than get a notice in two hours. */
+const MAX_KEYS = 16_384;
 const MAX_CLIENTS = 4096;
-/** Interval at which an address is moved up among the kept ones. */
-const TOUCH_MS = 1000;
 
 type NoticeOf<Kind> = Extract<Observation, { kind: Kind }>;
 
@@ -37,14 +36,6 @@ function createRation(): (now: number) => boolean {
   };
 }
 
-function keep<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= most) return;
-  const [oldest] = map.keys();
-  map.delete(oldest!);
-}
-
 /** The address; for IPv6 its /64 network, since one host can use any address within it. */
 export function networkOf(address: string): string {
   // IPv4 addresses in IPv6 form contain dots.
@@ -61,13 +52,14 @@ interface Client {
   count: number;
   since: number;
   noticedAt: number;
-  touched: number;
 }
 
 /** Passes on the notices that are worth a line, and all other observations. @param clock milliseconds since the epoch */
 export function rationNotices(observe: Observe, clock = Date.now): Observe {
-  const keys = new Map<string, { readonly reset: number; readonly noticedAt: number }>();
-  const clients = new Map<string, Client>();
+  const keys = new LRUCache<string, { readonly reset: number; readonly noticedAt: number }>({
+    max: MAX_KEYS,
+  });
+  const clients = new LRUCache<string, Client>({ max: MAX_CLIENTS });
   const keyRation = createRation();
   const clientRation = createRation();
 
@@ -78,18 +70,14 @@ export function rationNotices(observe: Observe, clock = Date.now): Observe {
     if (known !== undefined && known.reset >= reset) return;
     if (known !== undefined && !isOver(known.noticedAt, now)) return;
     if (!keyRation(now)) return;
-    keep(keys, keyId, { reset, noticedAt: now }, MAX_KEYS);
+    keys.set(keyId, { reset, noticedAt: now });
     observe(notice);
   }
 
   function badTokens({ kind, client: address, count, fault }: NoticeOf<"bad-tokens">, now: number): void {
     const name = networkOf(address);
-    const never = Number.NEGATIVE_INFINITY;
-    const client = clients.get(name) ?? { count: 0, since: now, noticedAt: never, touched: never };
-    if (Math.abs(now - client.touched) >= TOUCH_MS) {
-      client.touched = now;
-      keep(clients, name, client, MAX_CLIENTS);
-    }
+    const client = clients.get(name) ?? { count: 0, since: now, noticedAt: Number.NEGATIVE_INFINITY };
+    clients.set(name, client);
     if (client.count < MANY_TOKENS && isOver(client.since, now)) {
       client.count = 0;
       client.since = now;

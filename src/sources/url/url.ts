@@ -11,7 +11,7 @@ import { readToken } from "../../files/given.ts";
 import { OccupiedError } from "../../files/publish.ts";
 import type { Observe } from "../../observe/events.ts";
 import type { Occasion, Source } from "../../server/load/source.ts";
-import { growingPause } from "../../util/process/pauses.ts";
+import { GrowingPauses } from "../../util/process/pauses.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { systemErrorText } from "../../util/system-error.ts";
 import { openClient } from "./client.ts";
@@ -58,10 +58,9 @@ export class UrlSource implements Source {
   readonly #options: UrlSourceOptions;
   readonly #base: URL;
   readonly #place: string;
-  /** Failures in a row, and the copy that is served meanwhile. Times are of `performance.now()`. */
-  #failing:
-    | { since: number; askAgainAt: number; times: number; problem: string; copy: Copy | undefined }
-    | undefined;
+  readonly #pauses: GrowingPauses;
+  /** The last failure, and the copy that is served meanwhile. Times are of `performance.now()`. */
+  #failing: { since: number; askAgainAt: number; problem: string; copy: Copy | undefined } | undefined;
   /** The token last sent, to hide it in messages: one may name the host that a redirect leads to. */
   #lastToken: string | undefined;
   #last: Promise<unknown> = Promise.resolve();
@@ -70,6 +69,7 @@ export class UrlSource implements Source {
     this.#options = options;
     this.#base = new URL(options.address);
     this.#place = copiesFolderOf(options.cache, options.address);
+    this.#pauses = new GrowingPauses(options.firstPauseMs ?? FIRST_PAUSE_MS, MOST_PAUSE_MS);
   }
 
   /** Runs one at a time. A later caller asks the host again: the earlier answer may be out of date by then. */
@@ -103,6 +103,7 @@ export class UrlSource implements Source {
           : this.#update(copy, token, signal));
         const since = this.#failing?.since;
         this.#failing = undefined;
+        this.#pauses.reset();
         if (since !== undefined)
           this.#options.observe({ kind: "source-recovered", ms: Math.round(performance.now() - since) });
       }
@@ -166,12 +167,17 @@ export class UrlSource implements Source {
   /** Records a failure. Reports it if there is a copy, unless a watch meets the same problem again. */
   #fail(problem: string, copy: Copy | undefined, occasion: Occasion): void {
     const now = performance.now();
-    const { firstPauseMs = FIRST_PAUSE_MS, observe } = this.#options;
-    const { since = now, times = 0, problem: before } = this.#failing ?? {};
-    const retryMs = growingPause(times + 1, firstPauseMs, MOST_PAUSE_MS);
-    this.#failing = { since, askAgainAt: now + retryMs, times: times + 1, problem, copy };
+    const { since = now, problem: before } = this.#failing ?? {};
+    const retryMs = this.#pauses.next();
+    this.#failing = { since, askAgainAt: now + retryMs, problem, copy };
     if (copy === undefined || (before === problem && occasion === "watch")) return;
     const ageSeconds = Math.round(this.ageMs() / 1000);
-    observe({ kind: "source-failed", problem, copy: copy.manifest.generation, ageSeconds, retryMs });
+    this.#options.observe({
+      kind: "source-failed",
+      problem,
+      copy: copy.manifest.generation,
+      ageSeconds,
+      retryMs,
+    });
   }
 }

@@ -1,22 +1,19 @@
-/** Exponential backoff: each pause is twice as long as the previous one, up to a limit. @param failures in a row, at least 1 */
-export function growingPause(failures: number, firstMs: number, mostMs: number): number {
-  return Math.min(firstMs * 2 ** (failures - 1), mostMs);
-}
-
 const MOST_MS = 300_000;
 
-/** Counts failures in a row, and computes the backoff after each. */
+/** Exponential backoff: each pause is twice as long as the previous one, up to a limit. */
 export class GrowingPauses {
   readonly #firstMs: number;
+  readonly #mostMs: number;
   #failures = 0;
 
-  constructor(firstMs: number) {
+  constructor(firstMs: number, mostMs = MOST_MS) {
     this.#firstMs = firstMs;
+    this.#mostMs = mostMs;
   }
 
   /** Counts a failure. @returns milliseconds to wait */
   next(): number {
-    return growingPause(++this.#failures, this.#firstMs, MOST_MS);
+    return Math.min(this.#firstMs * 2 ** this.#failures++, this.#mostMs);
   }
 
   /** To be called after a success: the next failure counts as the first again. */
