@@ -66,7 +66,6 @@ function sum(threads: readonly ThreadFigures[], figure: keyof ThreadFigures): nu
   return threads.reduce((total, figures) => total + (figures[figure] ?? 0), 0);
 }
 
-/** The part of the status on shared limits. */
 export function limitsStatus(limits: SharedLimits | undefined): Status["limits"] {
   const { problem = null, since = null, losses = 0, replicas = null } = limits ?? {};
   const shared = limits !== undefined;

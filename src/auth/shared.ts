@@ -5,7 +5,6 @@ import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
 import type { Key } from "./keys.ts";
 import type { Counters, Quota } from "./limit.ts";
 
-/** A key whose requests are counted. */
 export type CountedKey = Pick<Key, "id" | "slot">;
 
 /** The state that the next request of a key would be judged by. */

@@ -90,7 +90,6 @@ function readNewKey(options: Options<"keys create">): NewKey {
   };
 }
 
-/** Warns of another key with the same name. */
 function warnOfName(records: readonly KeyRecord[], { id, name }: KeyRecord, io: CommandIo): void {
   const other = records.find((record) => record.name === name && record.id !== id);
   if (other === undefined) return;

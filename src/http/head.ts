@@ -70,7 +70,6 @@ export class Fields {
   closes = false;
   keepsAlive = false;
   expect: string | undefined;
-  /** The lines that are read. */
   readonly #lines: string;
   #codings: string | undefined;
   #hasLength = false;

@@ -26,7 +26,6 @@ export class Unsent {
     this.#most = most;
   }
 
-  /** Notes a connection's unsent bytes. */
   note(connection: Connection, bytes: number): void {
     const before = this.#entries.get(connection);
     if (bytes === (before?.bytes ?? 0)) return;

@@ -9,18 +9,9 @@ import type { FeatureRows } from "../model/feature-rows.ts";
 import { problemWithSocketPath } from "../model/socket-place.ts";
 
 const SERVING = ["serve", "demo"] as const;
-const KEY_VERBS = [
-  "create",
-  "list",
-  "show",
-  "find",
-  "update",
-  "rotate",
-  "disable",
-  "enable",
-  "delete",
-] as const;
-type KeysCommand = `keys ${(typeof KEY_VERBS)[number]}`;
+/** Of `orrery keys`. */
+const VERBS = ["create", "list", "show", "find", "update", "rotate", "disable", "enable", "delete"] as const;
+type KeysCommand = `keys ${(typeof VERBS)[number]}`;
 
 export type CoreCommand = (typeof SERVING)[number] | KeysCommand | ("check" | "build");
 
@@ -111,7 +102,7 @@ export const CORE_SETTINGS = [
     value: "FILE",
     required: true,
     meaning: "The keys file.",
-    commands: ["serve", ...KEY_VERBS.map((verb): KeysCommand => `keys ${verb}`)],
+    commands: ["serve", ...VERBS.map((verb): KeysCommand => `keys ${verb}`)],
   },
   {
     flag: "host",

@@ -43,7 +43,6 @@ export interface CounterServer {
 export interface SharedCountsOptions {
   /** Known counts at the server. These and `alone` are in memory that all threads of this process share. */
   readonly counters: Counters;
-  /** Requests counted alone. */
   readonly alone: Counters;
   readonly replicas: number;
   readonly server: CounterServer;

@@ -28,7 +28,6 @@ export interface SimilarNames {
   readonly count: number;
   /** The documents of each name. */
   readonly documents: RowLists;
-  /** The folded name of a document. */
   readonly nameOf: (document: number) => string;
 }
 

@@ -24,7 +24,6 @@ function rowOf(problem: string): BrokenRow | undefined {
   return file === undefined ? undefined : { file, line: Number(line), what: what! };
 }
 
-/** The numbers of the rows' lines, by file. */
 function linesByFile(rows: readonly BrokenRow[]): Map<string, Set<number>> {
   const byFile = new Map<string, Set<number>>();
   for (const { file, line } of rows) byFile.set(file, (byFile.get(file) ?? new Set()).add(line));
@@ -92,7 +91,6 @@ export async function leaveOut(
   return { files: others, count };
 }
 
-/** The status of visible worlds. */
 export const SHOWN_STATUS = ROWS.worlds.status.shows.only;
 
 const MOST_STATUSES = 3;

@@ -289,7 +289,6 @@ async function findUrlSource(question: SourceQuestion): Promise<OpenSource> {
   if (problem !== undefined) throw new SettingError("snapshot", `: ${problem}`, true);
   const cache = cacheFolder(question);
   const { snapshotTokenFile: tokenFile } = settings;
-  // Imported only when needed.
   const { UrlSource } = await import("./url/url.ts");
   return ({ observe, onDownload }) =>
     new UrlSource({ address, cache, tokenFile, tokenName, onProgress: onDownload, observe });

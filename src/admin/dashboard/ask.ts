@@ -7,7 +7,6 @@ import { duration } from "./format.ts";
 export interface Failure {
   /** `gone`: no answer. `slow`: the timeout passed. `token`: the server requires a token, or another one. `other`: another answer. */
   readonly kind: "gone" | "slow" | "token" | "other";
-  /** A sentence. */
   readonly text: string;
   /** Whether the request carried a token. */
   readonly wasSent?: boolean;

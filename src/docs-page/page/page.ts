@@ -31,7 +31,6 @@ const nothing = wrap(() => null);
 /** Keeps browsers from remembering typed text: it may be a token. */
 const FORGETFUL = { autoComplete: "off", spellCheck: false };
 
-/** A component with an invisible label. */
 function labelled(make: CreateElement, name: unknown, component: unknown, props: Props): unknown {
   return make("label", {}, make("span", { className: "unseen" }, name), make(component, props));
 }
@@ -110,7 +109,6 @@ const wrapComponents = {
     const details = make("details", { className: "folded" }, summary, table);
     return make("tr", {}, make("td", { colSpan: 3 }, details));
   }),
-  /** Labels a list of choices. */
   ExamplesSelect: wrap((make, Choices, props) => labelled(make, "Example", Choices, props)),
   /** Removes a link within a button, which cannot be reached; the address names the open part anyway. */
   DeepLink: wrap((make, _, { text }) => make("span", {}, text)),

@@ -22,7 +22,6 @@ import {
   takeBatch,
 } from "./serving-messages.ts";
 
-/** Milliseconds between attempts to replace a thread. */
 const RETRY_MS = 500;
 /** System calls whose errors mean that a thread cannot listen at its address. */
 const LISTENING = new Set(["listen", "getaddrinfo"]);

@@ -219,7 +219,6 @@ function copyOf(lines: string): string {
   return `COPY (${lines}) TO STDOUT (FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL 'null', ENCODING 'UTF8')`;
 }
 
-/** JSON on one line. */
 function onOneLine(json: string): string {
   return `translate(${json}::text, E'\\n\\r', '  ')`;
 }

@@ -6,7 +6,6 @@
  * pause; then the download begins anew.
  */
 
-import { setTimeout as sleep } from "node:timers/promises";
 import { readToken } from "../../files/given.ts";
 import { OccupiedError } from "../../files/publish.ts";
 import type { Observe } from "../../observe/events.ts";
@@ -41,7 +40,6 @@ export interface UrlSourceOptions {
 }
 
 const PROGRESS_MS = 30_000;
-const START_ATTEMPTS = 3;
 const FIRST_PAUSE_MS = 1000;
 const MOST_PAUSE_MS = 60_000;
 
@@ -97,10 +95,7 @@ export class UrlSource implements Source {
     try {
       copy = await currentCopy(this.#place);
       if (occasion !== "watch" || performance.now() >= (this.#failing?.askAgainAt ?? 0)) {
-        const token = await this.#readToken();
-        copy = await (copy === undefined && occasion === "start"
-          ? this.#updateAtStart(token, signal)
-          : this.#update(copy, token, signal));
+        copy = await this.#update(copy, await this.#readToken(), signal);
         const since = this.#failing?.since;
         this.#failing = undefined;
         this.#pauses.reset();
@@ -120,18 +115,6 @@ export class UrlSource implements Source {
     const { tokenFile, tokenName } = this.#options;
     this.#lastToken = tokenFile === undefined ? undefined : await readToken(tokenFile, tokenName);
     return this.#lastToken;
-  }
-
-  /** Asks a host of which there is no copy: it may be about to publish another snapshot, so a failed download begins anew. */
-  async #updateAtStart(token: string | undefined, signal: AbortSignal): Promise<Copy> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.#update(undefined, token, signal);
-      } catch (error) {
-        if (attempt === START_ATTEMPTS || !(error instanceof SourceError)) throw error;
-        await sleep(this.#options.firstPauseMs ?? FIRST_PAUSE_MS, undefined, { signal });
-      }
-    }
   }
 
   /** Asks the host. @returns the copy that it confirms, or the new one @throws {SourceError}; errors of the file system */
