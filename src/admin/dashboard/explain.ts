@@ -33,7 +33,7 @@ function linesOf(fields: Fields, before = ""): Fact[] {
 }
 
 function showVerdict(kind: "good" | "bad", text: string, ...blocks: readonly HTMLElement[]): void {
-  const verdict = make("b", { "data-kind": kind }, text);
+  const verdict = make("b", { class: "verdict", "data-kind": kind }, text);
   byId("explained").replaceChildren(verdict, ...blocks);
 }
 
