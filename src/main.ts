@@ -167,7 +167,6 @@ function withoutTokens(message: string): string {
   return message.replace(new RegExp(`(${prefixes.join("|")})[\\w~.-]{8,}`, "g"), "$1***");
 }
 
-/** Reports an uncaught error, and ends the process. */
 function crash(error: unknown): never {
   const damage = damageOf(error);
   const stack = error instanceof Error ? error.stack : undefined;

@@ -163,7 +163,7 @@ describe("what the prose repeats of the code", () => {
   it("are the sizes of a page", () => {
     const sentences: Readonly<Record<string, readonly string[]>> = {
       "docs/http.md": [
-        `| \`limit\` | a whole number from 1, at most ${most}; else ${size} |`,
+        `| \`limit\` | a whole number from 1; above ${most} counts as ${most}, anything else as ${size} |`,
         `/worlds?limit=${most}&offset=`,
       ],
       "docs/client.md": [`largest size: ${most} items`, `N / ${most} requests`, `${most} × L rows`],

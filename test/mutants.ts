@@ -258,8 +258,8 @@ export const MUTANTS: readonly Mutant[] = [
     breaks: "files are read while they still change",
     file: "src/server/load/keeper.ts",
     within: "#check",
-    text: "const isNew = settled && ",
-    becomes: "const isNew = ",
+    text: "else if (settled && ",
+    becomes: "else if (",
     tests: { "all/process": "files that still change are not read" },
   },
   {

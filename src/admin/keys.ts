@@ -11,7 +11,6 @@ import type { KeyStatus } from "./status.ts";
 const PAGE = 500;
 
 export interface KeyFigures extends Pick<Gate, "keys" | "counters" | "defaultLimit"> {
-  /** Each serving thread's counts of the requests of keys. */
   readonly use: readonly KeyUse[];
 }
 

@@ -43,7 +43,7 @@ export interface LoadStatus {
   /** Tables whose rows were read, such as "world-stats", and tables reused from the generation before. */
   readonly read: readonly string[];
   readonly kept: readonly string[];
-  /** Only if refused: one line per problem, at most 20 and a count of the others; and the delay until the same files are tried again. */
+  /** One line per problem of a refused snapshot, at most 20 and a count of the others; and the delay until the same files are tried again. */
   readonly problems: readonly string[];
   readonly retryMs: number | null;
 }

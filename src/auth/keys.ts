@@ -94,7 +94,6 @@ export class KeyRing {
     this.#size++;
   }
 
-  /** The changes that make the ring before into this one. */
   changesSince(before: KeyRing): TokenChanges {
     const differs = ([hash, key]: readonly [string, Key]): boolean => {
       const old = before.tokens.get(hash);

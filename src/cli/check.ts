@@ -9,7 +9,6 @@ import type { CommandIo } from "./command.ts";
 import { type Options, refuseAddress } from "./options.ts";
 import { formatColumns, jsonText, startProgress } from "./terminal.ts";
 
-/** The report of a snapshot, as JSON shows it. */
 function reportOf({ store, reports, bytes, kept }: Loaded) {
   const files = reports.map(({ file, rows, hidden, dangling, bytes }) => {
     const visible = rows - Object.values(hidden).reduce((sum, count) => sum + count, 0);

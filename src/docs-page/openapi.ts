@@ -169,7 +169,6 @@ function repliesOf(route: Route): Json {
   };
 }
 
-/** The value in the request of the example. */
 function exampleOf(route: Route, name: string): Json {
   const [path = "", query = ""] = REPLIES[route.name]?.target.split("?") ?? [];
   const at = route.path.split("/").indexOf(":id");

@@ -11,6 +11,7 @@ import { MAX_HEAD_BYTES } from "./head.ts";
 import { createNodeDoor } from "./node-door.ts";
 import {
   bind,
+  CHECK_MS,
   DEADLINE_MS,
   emptyQueue,
   GIVE_UP_MS,
@@ -18,7 +19,6 @@ import {
   type HttpApp,
   type HttpLimits,
   type Listener,
-  LOOK_MS,
 } from "./server.ts";
 import { removeSocket } from "./unix.ts";
 import { responseText } from "./write.ts";
@@ -88,8 +88,8 @@ export function createNodeListener(app: HttpApp, limits: HttpLimits): Listener {
     },
     async leave() {
       stop.isDraining = true;
-      const look = (): Promise<boolean> => Promise.race([ended, sleep(LOOK_MS, false)]);
-      for (let ms = 0; ms < DEADLINE_MS && !(await look()); ms = performance.now() - stopBegan) {
+      const check = (): Promise<boolean> => Promise.race([ended, sleep(CHECK_MS, false)]);
+      for (let ms = 0; ms < DEADLINE_MS && !(await check()); ms = performance.now() - stopBegan) {
         if (ms > GRACE_MS) server.closeIdleConnections();
         stop.givesUpWork = ms > GIVE_UP_MS;
       }

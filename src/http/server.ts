@@ -66,8 +66,8 @@ const IDLE_LINGER = 0.25;
 export const GIVE_UP_MS = 5000;
 /** Time in a stop at which the remaining connections are destroyed. Then counts are saved and the last lines written, all within 10 s. */
 export const DEADLINE_MS = 6500;
-/** Pause between two looks at a stop. */
-export const LOOK_MS = 50;
+/** Pause between two checks of a stop. */
+export const CHECK_MS = 50;
 
 /** How long connections that still arrive can delay the end. */
 const QUEUE_MS = 1000;
@@ -247,8 +247,8 @@ export class HttpServer implements ConnectionHost, Listener {
     clearInterval(this.#sweeper);
     let quietSince = began;
     for (let count = 0; this.connections.size > 0 && performance.now() - since < DEADLINE_MS; ) {
-      await sleep(LOOK_MS);
-      this.#sweep(LOOK_MS);
+      await sleep(CHECK_MS);
+      this.#sweep(CHECK_MS);
       const now = performance.now();
       this.givesUpWork = now - since > GIVE_UP_MS;
       const isBusy = [...this.connections].some((connection) => !connection.isIdle);

@@ -9,7 +9,6 @@ import { FAULTS, type FaultName } from "../model/fault.ts";
 import type { FeatureRows } from "../model/feature-rows.ts";
 import type { CORE_METRICS, Metric, Metrics } from "./metrics/table.ts";
 
-/** Metrics that count events. */
 export type CountedMetric = {
   [Name in keyof Metrics]: Metrics[Name] extends { readonly counted: readonly string[] } ? Name : never;
 }[keyof Metrics];
@@ -46,7 +45,6 @@ export interface EventRow<Fields> {
   readonly ends?: string;
   /** The problem ends this many milliseconds after its last event, since no event ends it. */
   readonly problemMs?: number;
-  /** Metrics that count it. */
   readonly counts?: { readonly [Name in CountedMetric]?: Change<Name> | ((fields: Fields) => Change<Name>) };
   /** For an event about a round of the source: what it changes in the status of the rounds. */
   readonly round?: (fields: Fields) => Partial<RoundsStatus>;
@@ -129,7 +127,7 @@ export const CORE_EVENTS = {
     text: "snapshot unchanged",
     ends: "snapshot-refused",
     counts: { loads: "unchanged" },
-    meaning: "A load found the served generation again.",
+    meaning: "A load, or a check after a refusal, found the served generation again.",
   }),
   "snapshot-refused": event<{
     problems: readonly string[];

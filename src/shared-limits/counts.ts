@@ -101,11 +101,12 @@ export class SharedCounts {
 
   /** The state that the next request would be judged by, by a new answer; counts nothing. */
   readonly read = async (key: CountedKey, limit: number, wall: number): Promise<SharedQuota> => {
-    const { counters, alone, replicas, server } = this.#options;
+    const { counters, alone, replicas, server, add } = this.#options;
     const { window } = this.#known(key, wall);
     const name = nameOf(counters, key, window);
     let counted: SharedQuota["counted"] = this.#isAlone(key) ? "alone" : "shared";
     if (counted === "shared") {
+      add("asks");
       try {
         raiseUsage(counters, key.slot, window, countOf((await server.get(name)) ?? 0));
       } catch (error) {

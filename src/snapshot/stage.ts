@@ -23,7 +23,6 @@ const MOST_DANGLING = 20;
 
 export type Hidden = Record<string, number>;
 
-/** Limits of a stage; see `limits.ts`. */
 export interface StageLimits {
   readonly rows: number;
   /** Bytes of the visible rows of a file. */

@@ -106,7 +106,11 @@ export async function runRoundProcess({
 }: RoundOptions): Promise<RoundDone> {
   const [file, ...args] = command;
   leaveDeletedFolder();
-  const child = spawn(file!, [...args, ROUND_COMMAND], { stdio: ["ignore", "ignore", "pipe", "ipc"] });
+  const child = spawn(file!, [...args, ROUND_COMMAND], {
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+    // A signal for the server's group, such as Ctrl+C, is the server's alone.
+    detached: true,
+  });
   const kill = (): void => void child.kill("SIGKILL");
   const end = (): void => {
     child.kill("SIGTERM");

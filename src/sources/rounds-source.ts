@@ -31,6 +31,8 @@ export class RoundsSource implements Source {
   /** Of the server; undefined before the first use. */
   #signal: AbortSignal | undefined;
   #problem: string | undefined;
+  /** Whether the next round may publish less than half of the users or worlds, as somebody asked. */
+  #allowsShrinkOnce = false;
   /** Time of the data that the last success confirmed. */
   #wellAt: number | undefined;
 
@@ -38,13 +40,14 @@ export class RoundsSource implements Source {
     this.#options = options;
   }
 
-  async refresh(occasion: Occasion, signal: AbortSignal): Promise<string> {
+  async refresh(occasion: Occasion, signal: AbortSignal, allowShrink = false): Promise<string> {
     const { out } = this.#options.settings;
     if (this.#signal === undefined) await this.#begin(signal);
+    this.#allowsShrinkOnce ||= allowShrink;
     if (occasion === "reload") await this.#rounds.ask();
     while (!(await isFolder(out))) {
       signal.throwIfAborted();
-      if (occasion === "watch") throw new SourceError(this.#problem ?? "no snapshot is published yet");
+      if (occasion !== "start") throw new SourceError(this.#problem ?? "no snapshot is published yet");
       await sleep(CHECK_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
     }
     return out;
@@ -87,12 +90,14 @@ export class RoundsSource implements Source {
   }
 
   async #run(): Promise<void> {
-    const { observe } = this.#options;
+    const { observe, settings } = this.#options;
     const signal = this.#signal!;
     if (signal.aborted) return;
     const began = Date.now();
+    const round = { ...settings, allowShrink: settings.allowShrink || this.#allowsShrinkOnce };
+    this.#allowsShrinkOnce = false;
     try {
-      const done = await runRoundProcess({ ...this.#options, stallMs: STALL_MS, signal });
+      const done = await runRoundProcess({ ...this.#options, settings: round, stallMs: STALL_MS, signal });
       this.#problem = undefined;
       this.#wellAt = began;
       observe(done);

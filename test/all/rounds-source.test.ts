@@ -126,6 +126,28 @@ describe("rounds of a server", { skip: needPostgres(), concurrency: 1 }, () => {
     await program.stop();
   });
 
+  it("publishes less than half of the users once a reload allows it", async (t) => {
+    await postgres.run(
+      `INSERT INTO users SELECT gen_random_uuid(), 'Many', NULL, now() FROM generate_series(1, 150)`,
+      "live",
+    );
+    const { program, admin, serving, problem } = await open(t, ["--every", "3600", "--watch", "3600"]);
+    const users = await serving();
+    const before = await users();
+    await postgres.run("DELETE FROM users WHERE display_name = 'Many'", "live");
+    const reload = async (query: string) => {
+      const asked = { method: "POST", headers: { "X-Orrery-Admin": "1" } };
+      return await (await fetch(`${admin}/reload${query}`, asked)).text();
+    };
+    assert.match(await reload(""), /less than half/);
+    assert.match((await problem())!, /less than half/);
+    assert.equal(await users(), before);
+    assert.match(await reload("?allow-shrink=1"), /"result":"loaded"/);
+    assert.equal(await users(), before - 150);
+    assert.equal(await problem(), undefined);
+    await program.stop();
+  });
+
   it("starts a round at once on POST /reload and on SIGHUP", async (t) => {
     const { program, admin, serving } = await open(t, ["--every", "3600", "--watch", "3600"]);
     const users = await serving();

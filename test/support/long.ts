@@ -1,4 +1,4 @@
-/** How much of a suite runs: `npm test` runs a part of each random test, `test/all/again.test.ts` all of it. */
+/** How much of a suite runs: `npm test` runs a part of each random test, `test/all/again.test.ts` more of it. */
 
 import assert from "node:assert/strict";
 

@@ -14,7 +14,7 @@ export function watchedServer(
   const figures = { asks: 9, failures: 2, waited: 5, alone: 3, refused: 1 };
   const ready = { status: "ready", ageSeconds: 1.5, createdAt: "2023-11-14T22:13:20.000Z" };
   const server = {
-    given: { requestCells },
+    given: { requestCells, sharedLimits: isLoaded ? { figures: () => figures } : undefined },
     observed,
     health: {
       served: isLoaded ? { id: "g-1", loadedAt: "1970-01-01T00:00:01.500Z", rows } : null,
@@ -23,7 +23,6 @@ export function watchedServer(
     },
     opened: {
       state: { gate: { keys: { size: 4 } } },
-      sharedLimits: isLoaded ? { figures: () => figures } : undefined,
     },
   };
   return server as unknown as WatchedServer;

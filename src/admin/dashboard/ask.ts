@@ -3,7 +3,6 @@
 import { byId, fill } from "./dom.ts";
 import { duration } from "./format.ts";
 
-/** Why a request failed. */
 export interface Failure {
   /** `gone`: no answer. `slow`: the timeout passed. `token`: the server requires a token, or another one. `other`: another answer. */
   readonly kind: "gone" | "slow" | "token" | "other";

@@ -1,9 +1,10 @@
 /**
  * Keeping the generation current: when to load. At the start, on request, when a watch sees another snapshot, and again
- * after a load that failed although its files may be good. All requests during a load become one more load after it. After a
- * stop no load begins; `close` also ends one that still runs.
+ * after a load that failed although its files may be good. All requests during a load become one more load after it. A stop ends
+ * a running load, and none begins after it.
  */
 
+import { TABLES } from "../../model/schema.ts";
 import { Coalesced } from "../../util/process/coalesced.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
 import { SourceError } from "../../util/source-error.ts";
@@ -24,14 +25,13 @@ const RETRY_MS = 5000;
 export class SnapshotKeeper {
   readonly #options: SnapshotOptions;
   readonly #loads: SnapshotLoads;
-  readonly #closing = new AbortController();
+  readonly #stopping = new AbortController();
   readonly #loading = new Coalesced(() => this.#loadAgain());
   readonly #pauses = new GrowingPauses(RETRY_MS);
-  #isStopped = false;
   #allowsShrinkOnce = false;
   /** Whether somebody asked for the load: then a URL is asked even while its watch pauses, and a round is run. */
   #isAsked = false;
-  /** Whether a refusal was told, and no load has begun since. */
+  /** Whether a refusal was told, and not its end. */
   #isRefusalTold = false;
   #watch: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -40,7 +40,7 @@ export class SnapshotKeeper {
 
   private constructor(options: SnapshotOptions, onGeneration: TakeGeneration) {
     this.#options = options;
-    this.#loads = new SnapshotLoads(options, this.#closing.signal, onGeneration);
+    this.#loads = new SnapshotLoads(options, this.#stopping.signal, onGeneration);
   }
 
   /** @throws {SnapshotError} when the first load fails */
@@ -73,31 +73,29 @@ export class SnapshotKeeper {
     }, everyMs);
   }
 
-  /** Stops the watch and the retries: no further load begins. */
+  /** Stops the watch and the retries, and ends a running load and a round of the source. */
   stop(): void {
-    this.#isStopped = true;
+    this.#stopping.abort();
     clearTimeout(this.#watch);
     clearTimeout(this.#retry);
     this.#watch = undefined;
   }
 
-  /** Stops, ends a running load, and releases the resources of the generation's search. */
+  /** Stops, and releases the resources of the generation's search. */
   close(): void {
-    if (this.#closing.signal.aborted) return;
     this.stop();
-    this.#closing.abort();
     this.served.similar?.retire();
   }
 
   async #loadAgain(): Promise<SnapshotOutcome> {
     const late = refused("the server is stopping: nothing is loaded any more");
-    if (this.#isStopped) return late;
+    if (this.#stopping.signal.aborted) return late;
     const outcome = await this.#load().catch((error: unknown) => {
       this.#options.observe({ kind: "defect", where: "reload", error });
       return refused("the load ended without a result; see the log");
     });
-    // A load that `close` ended has changed nothing either.
-    return this.#closing.signal.aborted ? late : outcome;
+    // A load that the stop ended has changed nothing either.
+    return this.#stopping.signal.aborted ? late : outcome;
   }
 
   /** @throws {SnapshotError} when nothing is served */
@@ -107,19 +105,19 @@ export class SnapshotKeeper {
     const isAsked = this.#isAsked;
     this.#allowsShrinkOnce = false;
     this.#isAsked = false;
-    this.#isRefusalTold = false;
     const outcome = await this.#loads.load(allowShrink, isAsked ? "reload" : "watch");
-    if (this.#closing.signal.aborted) return outcome;
+    if (this.#stopping.signal.aborted) return outcome;
     if (outcome.failed) {
       // The files may be good: the load failed, not its input.
       this.#allowsShrinkOnce ||= allowShrink;
       const retryMs = this.#pauses.next();
       this.#tellRefused(outcome, retryMs);
-      if (!this.#isStopped) this.#retry = setTimeout(() => void this.#loading.ask(), retryMs).unref();
+      this.#retry = setTimeout(() => void this.#loading.ask(), retryMs).unref();
       return outcome;
     }
     this.#pauses.reset();
     if (outcome.result === "refused") this.#tellRefused(outcome);
+    else this.#isRefusalTold = false;
     return outcome;
   }
 
@@ -138,10 +136,7 @@ export class SnapshotKeeper {
     });
   }
 
-  /**
-   * Loads when two checks in a row see the same new fingerprint: the writer is done. Also when the served files are back after
-   * a refusal: that load takes all parts from the served generation, and its line tells the end of the refusal.
-   */
+  /** Loads when two checks in a row see the same new fingerprint: the writer is done. */
   async #check(): Promise<void> {
     const isLoading = (): boolean => this.#loading.isRunning;
     if (isLoading()) return;
@@ -153,14 +148,22 @@ export class SnapshotKeeper {
       if (isLoading()) return;
       isCurrent = await this.#loads.noteServed(seen, isLoading);
     } catch (error) {
-      if (!this.#closing.signal.aborted) this.#tellUnreadable(error);
+      if (!this.#stopping.signal.aborted) this.#tellUnreadable(error);
       return;
     }
     // A source delivers whole snapshots only.
     const settled = seen === this.#lastSeen || this.#options.source !== undefined;
     this.#lastSeen = seen;
-    const isNew = settled && !this.#loads.isOfNewestLoad(seen);
-    if ((isCurrent ? this.#isRefusalTold : isNew) && !isLoading()) await this.#loading.ask();
+    if (isCurrent) this.#tellBack();
+    else if (settled && !isLoading() && !this.#loads.isOfNewestLoad(seen)) await this.#loading.ask();
+  }
+
+  /** Tells the end of a refusal: the served files are back, so that nothing is read. */
+  #tellBack(): void {
+    if (!this.#isRefusalTold) return;
+    this.#isRefusalTold = false;
+    const generation = this.served.generation!.store.id;
+    this.#options.observe({ kind: "snapshot-unchanged", generation, ms: 0, read: [], kept: [...TABLES] });
   }
 
   /** Reports once why the folder cannot be read. */

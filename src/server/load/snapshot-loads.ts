@@ -72,7 +72,7 @@ export class SnapshotLoads {
     const { events } = this.#options;
     events?.began();
     try {
-      const problem = await this.#refresh(this.served.generation === undefined ? "start" : occasion);
+      const problem = await this.#refresh(this.served.generation ? occasion : "start", allowShrink);
       return problem === undefined ? await this.#loadFolder(allowShrink) : refused(problem);
     } finally {
       events?.ended();
@@ -104,9 +104,9 @@ export class SnapshotLoads {
   }
 
   /** @returns the problem of the source, if there is one */
-  async #refresh(occasion: Occasion): Promise<string | undefined> {
+  async #refresh(occasion: Occasion, allowShrink: boolean): Promise<string | undefined> {
     try {
-      this.folder = await this.#source.refresh(occasion, this.#signal);
+      this.folder = await this.#source.refresh(occasion, this.#signal, allowShrink);
       return undefined;
     } catch (error) {
       if (this.#signal.aborted) return "";
@@ -158,7 +158,7 @@ export class SnapshotLoads {
     const { load } = this.#options;
     const result = await load(this.folder, loading);
     if (result.ok || result.died || !(await this.#source.removeDamagedCopy?.(this.folder))) return result;
-    const problem = await this.#refresh("reload");
+    const problem = await this.#refresh("reload", false);
     if (problem === undefined) return await load(this.folder, loading);
     return { ...result, problems: [problem, ...result.problems] };
   }

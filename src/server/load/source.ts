@@ -10,10 +10,11 @@ export type Occasion = "start" | "watch" | "reload";
 /** An origin of snapshots other than a given folder. */
 export interface Source {
   /**
-   * Fetches the source's current snapshot. @returns the folder of the newest whole snapshot, also when the source is unavailable
+   * Fetches the source's current snapshot. @param allowShrink whether it may have less than half of the users or worlds
+   * @returns the folder of the newest whole snapshot, also when the source is unavailable
    * @throws {SourceError} when there is none; the signal's reason
    */
-  readonly refresh: (occasion: Occasion, signal: AbortSignal) => Promise<string>;
+  readonly refresh: (occasion: Occasion, signal: AbortSignal, allowShrink?: boolean) => Promise<string>;
   /** Asked after a load failed: if the folder is a copy whose files differ from the source's, it counts as absent from now on. @returns whether it is one; absent for a source without copies */
   readonly removeDamagedCopy?: (folder: string) => Promise<boolean>;
   /** Milliseconds since the source last confirmed the snapshot; 0 for a folder, and for a URL whose host is available. */

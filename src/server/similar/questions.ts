@@ -104,6 +104,7 @@ export class Questions {
   }
 
   readonly retire = (): void => {
+    if (this.#isRetired) return;
     this.#isRetired = true;
     this.#checkDone();
   };

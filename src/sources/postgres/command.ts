@@ -76,7 +76,6 @@ export async function exportRows(
   }
 }
 
-/** Exports once for the server that started this process. */
 export async function exportForServer(io: CommandIo): Promise<void> {
   await serveRound(io, async ({ postgres, queries, ...settings }: RoundSettings, onProgress) => {
     const from = readPostgresUrl(postgres, io.environment);

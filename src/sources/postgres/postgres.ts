@@ -27,8 +27,8 @@ const LEAVE_MS = 2000;
 /** Idle time after which the connection is probed, to detect a server that is gone. */
 const PROBE_MS = 10_000;
 const COPY_BUFFER_BYTES = 1_048_576;
-/** Timeout for a table lock that another session holds, such as a migration that was left open. */
-const LOCK_WAIT = "1min";
+/** Timeout for a table lock that another session holds, such as a migration that was left open; a round stalls later. */
+const LOCK_WAIT = "20s";
 
 /** @throws {CommandError} when a package is missing */
 async function importPostgres() {

@@ -28,7 +28,6 @@ const LINK = "current";
 /** A snapshot on disk: its folder, its parsed manifest, the hash and ETag of that, and when the host last confirmed it. */
 export type Copy = NonNullable<Awaited<ReturnType<typeof currentCopy>>>;
 
-/** The folder for the copies of one URL. */
 export function copiesFolderOf(cache: string, address: string): string {
   return join(resolve(cache), sha256Of(new URL(address).href).slice(0, 16));
 }
