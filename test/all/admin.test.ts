@@ -5,7 +5,6 @@
 
 import assert from "node:assert/strict";
 import { appendFileSync, writeFileSync } from "node:fs";
-import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { explainKey } from "../../src/admin/explain.ts";
@@ -69,14 +68,14 @@ async function holdingHost(t: TestContext): Promise<{ host: Host; hold: () => vo
   const rows = [user(1, { displayName: "first" })];
   const host = await startHost(withManifest(snapshotFiles({ "users.ndjson": rows }), "first"));
   t.after(() => host.close());
-  const waiting: ServerResponse[] = [];
+  const waiting: Parameters<Host["sendFile"]>[] = [];
   const letGo = (): void => {
     host.fault = undefined;
-    for (const response of waiting.splice(0)) response.writeHead(503).end();
+    for (const held of waiting.splice(0)) host.sendFile(...held);
   };
   t.after(letGo);
   const hold = (): void => {
-    host.fault = (_request, response) => waiting.push(response) > 0;
+    host.fault = (...held) => waiting.push(held) > 0;
   };
   return { host, hold, letGo };
 }

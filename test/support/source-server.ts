@@ -44,11 +44,13 @@ export function sendOld(response: ServerResponse, bytes: Buffer, hasLength: bool
 
 /** @param tls its key and certificate, for https: */
 export async function startHost(files: ReadonlyMap<string, Buffer> = new Map(), tls?: ServerOptions) {
+  const nameOf = ({ url }: IncomingMessage): string => url!.slice("/snapshot/".length);
   const answer: RequestListener = (request, response) => {
-    const name = request.url!.slice("/snapshot/".length);
-    host.asked.push({ name, headers: request.headers, status: () => response.statusCode });
-    if (host.fault?.(request, response) === true) return;
-    const bytes = host.files.get(name);
+    host.asked.push({ name: nameOf(request), headers: request.headers, status: () => response.statusCode });
+    if (host.fault?.(request, response) !== true) sendFile(request, response);
+  };
+  const sendFile: RequestListener = (request, response) => {
+    const bytes = host.files.get(nameOf(request));
     if (bytes === undefined) {
       response.writeHead(404).end("not here");
       return;
@@ -71,6 +73,7 @@ export async function startHost(files: ReadonlyMap<string, Buffer> = new Map(), 
     /** By name; tests may change them. */
     files,
     fault: undefined as Fault | undefined,
+    sendFile,
     asked: [] as { name: string; headers: IncomingMessage["headers"]; status: () => number }[],
     /** Number of connections so far. */
     connections: () => connections,
