@@ -124,11 +124,18 @@ for (const threads of sharing ? [1, 2] : [1]) {
   describe(`a flood of long searches, ${threads} serving`, () => {
     it("of one key gets its share of answers, and others theirs meanwhile", async (t) => {
       const { server } = await start(t, threads);
-      const one = await flood(server, "first", FLOOD, 30);
-      await until(() => one.answered() > 0, "an answer");
-      assert.equal(await askOnce(server, "second"), 200);
-      assert.ok(one.answered() < FLOOD, "the other key waited for all of them");
-      await allOf(one, FLOOD);
+      let one: Flood;
+      // A busy machine may keep this process from asking until all of a flood are answered.
+      for (let floods = 1; ; floods++) {
+        one = await flood(server, "first", FLOOD, 30);
+        await until(() => one.answered() > 0, "an answer");
+        assert.equal(await askOnce(server, "second"), 200);
+        const isMeanwhile = one.answered() < FLOOD;
+        await allOf(one, FLOOD);
+        if (isMeanwhile) break;
+        assert.ok(floods < 5, "the other key waits for all of them");
+        hangUp(one);
+      }
       assert.deepEqual([...one.statuses.keys()].toSorted(), ["200", "503"]);
       // Answers during the arrival of the flood made room for more: the quicker the searches, the more.
       assert.ok(one.statuses.get("200")! >= MOST_OF_KEY, `${one.statuses.get("200")} answered`);
