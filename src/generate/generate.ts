@@ -30,11 +30,9 @@ async function hashOf(path: string, unzip = false): Promise<string> {
   return hash.digest("hex");
 }
 
-/** The generation of the rows in files: the same whether they are compressed or not. */
-async function generationOf(folder: string, names: readonly string[]): Promise<string> {
-  const hash = createHash("sha256");
-  for (const name of names) hash.update(await hashOf(join(folder, name), name.endsWith(".gz")));
-  return `gen-${hash.digest("hex").slice(0, 16)}`;
+/** The generation of rows, by the hashes of their files before compression. */
+function generationOf(plainSha256: readonly string[]): string {
+  return `gen-${createHash("sha256").update(plainSha256.join("")).digest("hex").slice(0, 16)}`;
 }
 
 /** Whether the manifest's generation is derived from the folder's rows in the way that only this command uses. */
@@ -42,7 +40,8 @@ async function isGenerated(folder: string, names: readonly string[]): Promise<bo
   const rows = ROW_FILES.flatMap(formsOf).filter((name) => names.includes(name));
   if (rows.length !== ROW_FILES.length) return false;
   try {
-    return (await readManifestOf(folder))?.generation === (await generationOf(folder, rows));
+    const plain = await Promise.all(rows.map((name) => hashOf(join(folder, name), name.endsWith(".gz"))));
+    return (await readManifestOf(folder))?.generation === generationOf(plain);
   } catch {
     // Rows that cannot be decompressed are not from this command.
     return false;
@@ -103,16 +102,19 @@ async function writeRows(path: string, rows: Iterable<object>, gzip: boolean): P
 async function writeFiles(folder: string, { gzip, ...sizes }: GenerateOptions): Promise<string[]> {
   const tables = createRows(sizes);
   const files: Record<string, Listed> = {};
+  const plain: string[] = [];
   for (const file of ROW_FILES) {
     const name = gzip ? `${file}.gz` : file;
     const path = join(folder, name);
     const rows = await writeRows(path, tables[file], gzip);
-    files[name] = { rows, bytes: (await stat(path)).size, sha256: await hashOf(path) };
+    const sha256 = await hashOf(path);
+    files[name] = { rows, bytes: (await stat(path)).size, sha256 };
+    plain.push(gzip ? await hashOf(path, true) : sha256);
   }
-  const generation = await generationOf(folder, Object.keys(files));
-  const manifest = join(folder, MANIFEST);
-  await writeFile(manifest, manifestText({ generation, createdAt: formatTime(LAST_MOMENT), files }));
-  return [...Object.values(files).map(({ sha256 }) => sha256), await hashOf(manifest)];
+  const text = manifestText({ generation: generationOf(plain), createdAt: formatTime(LAST_MOMENT), files });
+  await writeFile(join(folder, MANIFEST), text);
+  const ofManifest = createHash("sha256").update(text).digest("hex");
+  return [...Object.values(files).map(({ sha256 }) => sha256), ofManifest];
 }
 
 /** Sizes, seed, form and folder of a snapshot; missing folders are created. */

@@ -125,8 +125,7 @@ function statsRow(plan: Plan, row: number): object | undefined {
     totalVisits === 0 ? 0 : Math.max(1, Math.floor(totalVisits * (0.15 + 0.75 * random.unit())));
   // A field unknown to the API: seven numbers that add up to the week's visits.
   const day = Math.floor(week / 7);
-  const days = [week - 6 * day, ...new Array<number>(6).fill(day)];
-  const dailyVisits = random.chance(0.02) ? days : undefined;
+  const dailyVisits = random.chance(0.02) ? [week - 6 * day, day, day, day, day, day, day] : undefined;
   const recent = { visitsLast30Days: month, visitsLast7Days: week };
   return { worldId, totalVisits, uniqueVisitors, ...recent, dailyVisits };
 }

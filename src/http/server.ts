@@ -64,7 +64,7 @@ const LONGEST_GRACE_MS = 1500;
 const IDLE_LINGER = 0.25;
 /** Time in a stop at which unfinished searches are answered with 503. */
 export const GIVE_UP_MS = 5000;
-/** Time in a stop at which the remaining connections are destroyed. Then counts are saved and the last lines written, all within 10 s. */
+/** Time in a stop at which the remaining connections are destroyed. Then the last lines are written, all within 10 s. */
 export const DEADLINE_MS = 6500;
 /** Pause between two checks of a stop. */
 export const CHECK_MS = 50;

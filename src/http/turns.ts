@@ -15,7 +15,7 @@ const SHARE = 16;
 /** After this time in a turn of the event loop, in milliseconds, requests are answered from the queues alone. */
 const LONG_MS = 2;
 
-/** Of so many arrived requests one checks the clock: a check costs a fiftieth of a request, and the dearest takes 0.1 ms. */
+/** Of so many arrived requests one checks the clock, which is not free; so few, even of the dearest, make no turn long. */
 const CHECK_EVERY = 8;
 
 const SLICE_MS = 1;

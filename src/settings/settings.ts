@@ -9,7 +9,6 @@ import type { FeatureRows } from "../model/feature-rows.ts";
 import { problemWithSocketPath } from "../model/socket-place.ts";
 
 const SERVING = ["serve", "demo"] as const;
-/** Of `orrery keys`. */
 const VERBS = ["create", "list", "show", "find", "update", "rotate", "disable", "enable", "delete"] as const;
 type KeysCommand = `keys ${(typeof VERBS)[number]}`;
 
