@@ -81,7 +81,10 @@ async function measureExport(url: string, out: string): Promise<string[][]> {
     from: readPostgresUrl(url, {}),
     queries: DEFAULT_QUERIES,
     out,
-    ...{ gzip: false, allowShrink: false, visibleOnly: false, skipBroken: 0 },
+    gzip: false,
+    allowShrink: false,
+    visibleOnly: false,
+    skipBroken: 0,
     signal: new AbortController().signal,
   };
   const began = performance.now();

@@ -72,7 +72,10 @@ const exportHere = (url: string, out: string): ReturnType<typeof exportOnce> =>
     from: readPostgresUrl(url, {}),
     queries: DEFAULT_QUERIES,
     out,
-    ...{ gzip: false, allowShrink: false, visibleOnly: false, skipBroken: 0 },
+    gzip: false,
+    allowShrink: false,
+    visibleOnly: false,
+    skipBroken: 0,
     signal: new AbortController().signal,
   });
 

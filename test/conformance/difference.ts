@@ -1,5 +1,7 @@
 /** Where two bodies first differ, in a few words: a whole body is too long to be read in a failure. */
 
+import { parsedJson } from "../../src/util/json.ts";
+
 const MOST_SHOWN = 120;
 
 /** The beginning of a text that is too long to be shown. */
@@ -9,14 +11,6 @@ export function brief(text: string, most = MOST_SHOWN): string {
 
 const shown = (value: unknown): string =>
   value === undefined ? "nothing" : brief(JSON.stringify(value) ?? String(value));
-
-function parsed(text: string): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return undefined;
-  }
-}
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null;
@@ -37,8 +31,9 @@ function differenceOfValues(expected: unknown, actual: unknown, path: string): s
 
 /** The first difference of two unequal texts: by the path of a value if both are JSON, else by the place of a character. */
 export function differenceOf(expected: string, actual: string): string {
-  const [wanted, got] = [parsed(expected), parsed(actual)];
-  const byPath = wanted && got && differenceOfValues(wanted.value, got.value, "");
+  const [wanted, got] = [parsedJson(expected), parsedJson(actual)];
+  const areJson = wanted !== undefined && got !== undefined;
+  const byPath = areJson ? differenceOfValues(wanted, got, "") : undefined;
   if (byPath !== undefined) return byPath;
   let at = 0;
   while (at < expected.length && expected[at] === actual[at]) at++;
