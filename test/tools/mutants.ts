@@ -10,7 +10,7 @@
 import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { MUTANTS, type Mutant, mutate } from "../mutants.ts";
@@ -21,11 +21,13 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PATIENCE_MS = 180_000;
 
 /** Left out of a copy of the tree: with build output the tests would run the unchanged program. */
-const LEFT_OUT = new Set(["node_modules", ".git", "bench", "dist", ".tests"]);
+const LEFT_OUT = new Set([".git", "bench", "dist", ".tests"]);
 
 function copyTree(): string {
   const tree = mkdtempSync(join(tmpdir(), "orrery-mutants-"));
-  cpSync(ROOT, tree, { recursive: true, filter: (from) => !LEFT_OUT.has(relative(ROOT, from)) });
+  const filter = (from: string): boolean =>
+    basename(from) !== "node_modules" && !LEFT_OUT.has(relative(ROOT, from));
+  cpSync(ROOT, tree, { recursive: true, filter });
   symlinkSync(join(ROOT, "node_modules"), join(tree, "node_modules"));
   return tree;
 }
