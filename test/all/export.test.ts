@@ -1,19 +1,10 @@
 /**
  * `orrery export` against a real PostgreSQL: its files, and its messages when it fails; exports during writes of rows, each
- * of which shows one moment; rounds until a signal.
+ * of which shows one moment.
  */
 
 import assert from "node:assert/strict";
-import {
-  chmodSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { failureAt } from "../../src/cli/options.ts";
@@ -24,11 +15,9 @@ import { columnName, DEFAULT_QUERIES } from "../../src/sources/postgres/queries.
 import { problemText } from "../../src/util/system-error.ts";
 import { readRows, temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
-import { assertInTime } from "../support/patience.ts";
 import { freePort } from "../support/ports.ts";
 import {
   assertFailed as assertFailedSo,
-  jsonLines,
   type Outcome,
   type Program,
   run,
@@ -233,7 +222,7 @@ describe("export from PostgreSQL", { skip }, () => {
     assert.match(stderr, /^orrery: worlds: column "name" does not exist/);
   });
 
-  it("escapes texts of the database, and tells an error of any size, cut, at once", async (t) => {
+  it("escapes texts of the database", async (t) => {
     await server.makeDatabase("hostile");
     await server.run(
       `INSERT INTO worlds SELECT gen_random_uuid(), E'turned \u202e', NULL, gen_random_uuid(), true, E'\u202eGONE\u009b1m', now(), now();
@@ -249,19 +238,11 @@ describe("export from PostgreSQL", { skip }, () => {
       assertPlain(stdout + stderr);
       assert.match(stdout + stderr, /\\u202eGONE\\u009b1m/);
     }
-    const failing = (text: string): string =>
-      queries(t, { users: `SELECT id, fail(${text}) AS display_name, now() AS created_at FROM worlds` });
-    const short = await exportFrom(url, out, ["--queries", failing("E'\\u202eGONE\\u009b1m\\x1b[2J'")]);
+    const users =
+      "SELECT id, fail(E'\\u202eGONE\\u009b1m\\x1b[2J') AS display_name, now() AS created_at FROM worlds";
+    const short = await exportFrom(url, out, ["--queries", queries(t, { users })]);
     assertPlain(short.stderr);
     assert.match(short.stderr, /^orrery: users: \\u202eGONE\\u009b1m\\u001b\[2J \(P0001\)\n$/);
-    const began = performance.now();
-    // The server's own log would take longer.
-    const quiet = withOptions(url, "-c log_min_messages=panic");
-    const long = await exportFrom(quiet, out, ["--queries", failing(`repeat('${CANARY}', 2400000)`)]);
-    // The server itself takes most of it; test/export.test.ts times the cut.
-    assertInTime(began, 10_000);
-    assertFailed(long, /^orrery: users: \*+… \(P0001\)\n$/);
-    assert.ok(long.stderr.length < 1500);
     assertNothing(out);
   });
 
@@ -329,7 +310,6 @@ describe("export from PostgreSQL", { skip }, () => {
     for (const [count, digits, wanted] of [
       ["99::float8", -15, 99],
       ["9007199254740991::float8", 0, 9007199254740991],
-      ["16777215::float4", -6, 16777215],
       ["9007199254740991.000::numeric", 0, 9007199254740991],
     ] as const) {
       const url = withOptions(server.url("orrery"), `-c extra_float_digits=${digits}`);
@@ -342,11 +322,8 @@ describe("export from PostgreSQL", { skip }, () => {
     const out = join(temporaryFolder(t), "snapshot");
     for (const [count, shown] of [
       ["99.5::float8", "99.5"],
-      ["0.1::float4", "0.1"],
-      ["9007199254740990.4::numeric", "9007199254740990.4"],
       ["1.0000000000000000001::numeric", "1.0000000000000000001"],
       ["'NaN'::float8", "NaN"],
-      ["'Infinity'::float8", "Infinity"],
     ] as const) {
       const outcome = await exportTo(out, "--queries", queries(t, countedAs(count)));
       const problem = `totalVisits: must be a whole number from 0 to 9007199254740991, is "${shown}"`;
@@ -363,24 +340,17 @@ describe("export from PostgreSQL", { skip }, () => {
   /** Messages, as expressions, and the files of queries that they are about. */
   const MISTAKES: Readonly<Record<string, string>> = {
     "orrery: \\S+queries\\.json: not valid JSON at line 1, column 2": "{",
-    "orrery: \\S+queries\\.json: must be an object with a query by table": "[]",
     '.*there is no table "user"; did you mean "users"\\?': `{"user": "SELECT"}`,
-    ".*: users: must be the text of a query": `{"users": " ; "}`,
-    ".*: users: there are two queries": `{"users": "SELECT 1", "Users": "SELECT 1"}`,
     'orrery: users: column "displayname" does not exist; .*"users\\.display_name".* \\(42703\\)': `{"users": "SELECT id, displayname, created_at FROM users"}`,
     "orrery: users: the query gives no column for displayName, but id, created_at": `{"users": "SELECT id, created_at FROM users"}`,
-    "orrery: users: the query gives 2 columns for displayName": `{"users": "SELECT id, display_name, 'x' AS displayname, created_at FROM users"}`,
     "orrery: world-stats: column total_visits: must be a whole number, is text": JSON.stringify(
       countedAs("'many'"),
     ),
     "users, id [0-9a-f-]{36}: displayName: must be a string, is 7": `{"users": "SELECT json_build_object('id', id, 'displayName', 7, 'createdAt', created_at) FROM users LIMIT 1"}`,
-    "instances, id [0-9a-f-]{36}: createdAt: .*BC.*": createdAt("'0044-03-15 12:00 BC'"),
     'instances, id [0-9a-f-]{36}: createdAt: .*"infinity".*': createdAt("'infinity'"),
-    'instances, id [0-9a-f-]{36}: createdAt: .*"-infinity".*': createdAt("'-infinity'"),
     // After some rows.
     "orrery: users: division by zero \\(22012\\)": `{"users": "SELECT id, display_name, (1 / (10 - row_number() OVER ()))::text AS user_icon_url, created_at FROM users"}`,
     "orrery: users: cannot insert multiple commands into a prepared statement \\(42601\\)": `{"users": "SELECT 1) AS query; DROP TABLE users; SELECT * FROM (SELECT 1"}`,
-    "orrery: users: syntax error .*": `{"users": "DELETE FROM users RETURNING *"}`,
     "orrery: users: cannot execute nextval\\(\\) in a read-only transaction \\(25006\\)": `{"users": "SELECT nextval('counter')::text AS id, 'x' AS display_name, now() AS created_at"}`,
   };
   for (const [line, made] of Object.entries(MISTAKES)) {
@@ -398,8 +368,6 @@ describe("export from PostgreSQL", { skip }, () => {
     for (const [url, line] of [
       [server.url("nowhere", own), /127\.0\.0\.1:\d+: database "nowhere" does not exist \(3D000\)/],
       [`postgres://${own}@127.0.0.1:${await freePort()}/x`, /:\d+: connection refused \(ECONNREFUSED\)/],
-      [`postgres://${own}@nowhere.invalid/x`, /nowhere\.invalid:5432: .+ \((ENOTFOUND|EAI_AGAIN)\)/],
-      [server.url("orrery", own.replace("orrery", "nobody")), /role "nobody" does not exist \(28000\)/],
       [server.url("postgres"), /users: relation "users" does not exist \(42P01\)/],
     ] as const) {
       assertFailed(await exportFrom(url, out), line);
@@ -479,12 +447,6 @@ describe("export from PostgreSQL", { skip }, () => {
   type Disturb = (program: Program, backend: number) => unknown;
   const disturbances: readonly [what: string, queries: object, disturb: Disturb, line: RegExp][] = [
     [
-      "its connection is terminated",
-      SLOW,
-      (_, backend) => server.run(`SELECT pg_terminate_backend(${backend})`),
-      /^orrery: users: terminating connection due to administrator command \(57P01\)$/m,
-    ],
-    [
       "the server is stopped",
       SLOW,
       async ({ ended }) => {
@@ -513,13 +475,8 @@ describe("export from PostgreSQL", { skip }, () => {
   it("does not wait for a lock for ever: 20 seconds, or as long as the URL says", async (t) => {
     const out = join(temporaryFolder(t), "snapshot");
     const users = `SELECT gen_random_uuid() AS id, current_setting('lock_timeout') AS display_name, now() AS created_at`;
-    for (const [url, wait] of [
-      [server.url("orrery"), "20s"],
-      [withOptions(server.url("orrery"), "-c lock_timeout=5min"), "5min"],
-    ] as const) {
-      await exportWell(url, out, ["--queries", queries(t, { users })]);
-      assert.equal(readRows(out, "users")[0]!.displayName, wait);
-    }
+    await exportTo(out, "--queries", queries(t, { users }));
+    assert.equal(readRows(out, "users")[0]!.displayName, "20s");
     const before = readdirSync(`${out}.versions`);
     const client = await server.connect("orrery");
     t.after(() => client.end());
@@ -527,16 +484,6 @@ describe("export from PostgreSQL", { skip }, () => {
     const outcome = await exportFrom(withOptions(server.url("orrery"), "-c lock_timeout=300"), out);
     assertFailed(outcome, /^orrery: instances: canceling statement due to lock timeout \(55P03\)$/m);
     assert.deepEqual(readdirSync(`${out}.versions`), before);
-  });
-
-  it("leaves what it was doing when it is killed, which the next one removes", async (t) => {
-    const { out, program } = await copying(t, SLOW);
-    await program.kill();
-    assert.ok(!existsSync(out));
-    assert.ok(readdirSync(`${out}.versions`).length > 0);
-    await exportWell(server.url("orrery"), out);
-    // Beside it lies the note for the next export.
-    assert.equal(readdirSync(`${out}.versions`).filter((name) => !name.includes(".")).length, 1);
   });
 
   it("publishes nothing on a full disk", async (t) => {
@@ -608,34 +555,6 @@ describe("export from PostgreSQL", { skip }, () => {
       assert.ok(seen.size > EXPORTS / 2, `${seen.size} different ones, ${writes} writes`);
     });
 
-    it("publish new rows, and leave the published files alone when they are the same or broken", async (t) => {
-      const out = join(temporaryFolder(t), "snapshot");
-      // A view that can be broken and repaired.
-      await write(`CREATE VIEW shown AS SELECT * FROM users`);
-      const users = "SELECT id, display_name, user_icon_url, created_at FROM shown ORDER BY id";
-      const more = ["--queries", queries(t, { users })];
-      const told = async (): Promise<string> => (await exportWell(url(), out, more)).stderr;
-      assert.match(await told(), / published generation /);
-      const first = readlinkSync(out);
-      // A changed time would tell a server that reads the file that it is another one.
-      const { ctimeMs } = statSync(join(out, "users.ndjson"));
-      assert.match(await told(), /^orrery: unchanged, still generation pg-\w+: /);
-      assert.equal(statSync(join(out, "users.ndjson")).ctimeMs, ctimeMs);
-      assert.equal(readlinkSync(out), first);
-      await write(ADD);
-      assert.match(await told(), / published generation /);
-      const second = readlinkSync(out);
-      assert.notEqual(second, first);
-      // A second row with the same id: the export refuses it as a check would.
-      await write(
-        "ALTER VIEW shown RENAME TO old; CREATE VIEW shown AS SELECT * FROM old UNION ALL SELECT * FROM old",
-      );
-      assert.match((await exportFrom(url(), out, more)).stderr, /^users, id [0-9a-f-]+: /);
-      assert.equal(readlinkSync(out), second);
-      const versions = readdirSync(`${out}.versions`).filter((name) => !name.includes("."));
-      assert.equal(versions.length, 2);
-    });
-
     it("write no line longer than that of a row", async (t) => {
       const out = join(temporaryFolder(t), "snapshot");
       const file = queries(t, {
@@ -645,20 +564,6 @@ describe("export from PostgreSQL", { skip }, () => {
       const long = await exportFrom(url(), out, ["--queries", file]);
       assert.equal(long.stderr, "users, row 1: line is longer than 1 MiB\n");
       assertNothing(out);
-    });
-
-    it("are logged as the server logs its own with --log-format json", async (t) => {
-      const out = join(temporaryFolder(t), "snapshot");
-      const { stderr } = await exportWell(url(), out, ["--log-format", "json"]);
-      const [line, ...others] = jsonLines(stderr);
-      assert.deepEqual(others, []);
-      const { level, event, isNew, generation, details, seconds } = line!;
-      assert.deepEqual(
-        [level, event, isNew, generation],
-        ["info", "round-done", true, manifestIn(out).generation],
-      );
-      assert.match(String(details), /^\d+ rows, \d+ bytes, .* visible$/);
-      assert.equal(typeof seconds, "number");
     });
 
     it("end with one line when the connection breaks, at any moment", async (t) => {
@@ -784,8 +689,6 @@ describe("export from a PostgreSQL that asks for passwords and TLS", {
     const disable =
       /does not support SSL connections; the URL or PGSSLMODE asks for TLS: sslmode=disable goes without/;
     await assertRefused(`${server.url("orrery")}?sslmode=require`, disable);
-    const missing = /no such file or directory \(ENOENT\)/;
-    await assertRefused(`${url}?sslmode=verify-full&sslrootcert=/nowhere.pem`, missing);
   });
 
   it("reads the variables of psql, with the meaning they have there", async (t) => {
@@ -798,13 +701,10 @@ describe("export from a PostgreSQL that asks for passwords and TLS", {
     for (const [url, variables] of [
       // Both are without a check of the server's identity.
       [encryptedUrl, { PGSSLMODE: "require" }],
-      [encryptedUrl, { PGSSLMODE: "prefer" }],
       [encryptedUrl, { PGSSLMODE: "verify-full", PGSSLROOTCERT: root }],
-      [encryptedUrl, { PGSSLROOTCERT: root }],
       ["postgres://", { ...parts, PGSSLMODE: "require" }],
       // A server without TLS.
       [plainUrl, { PGSSLMODE: "prefer" }],
-      [plainUrl, { PGSSLMODE: "allow" }],
       // The URL is more than the variables.
       [`${plainUrl}?sslmode=disable`, { PGSSLMODE: "require" }],
       [`${encryptedUrl}?sslmode=require`, { PGSSLMODE: "disable", PGCONNECT_TIMEOUT: "5" }],
@@ -814,18 +714,11 @@ describe("export from a PostgreSQL that asks for passwords and TLS", {
     }
     for (const [url, variables, line] of [
       [encryptedUrl, { PGSSLMODE: "verify-full" }, /certificate.*PGSSLROOTCERT/],
-      [encryptedUrl, { PGSSLMODE: "disable" }, /no encryption/],
-      [encryptedUrl, { PGSSLMODE: "require", PGSSLROOTCERT: "/nowhere.pem" }, /ENOENT/],
       [plainUrl, { PGSSLMODE: "require" }, /does not support SSL/],
     ] as const)
       assertFailed(await exportFrom(url, out, [], variables), line);
-    for (const [variables, line] of [
-      [{ PGSSLMODE: "yes" }, /PGSSLMODE must be one of disable, allow/],
-      [{ PGCONNECT_TIMEOUT: "soon" }, /PGCONNECT_TIMEOUT must be a number of seconds/],
-    ] as const) {
-      const { status, stderr } = await exportFrom(plainUrl, out, [], variables);
-      assert.equal(status, 2);
-      assert.match(stderr, line);
-    }
+    const { status, stderr } = await exportFrom(plainUrl, out, [], { PGSSLMODE: "yes" });
+    assert.equal(status, 2);
+    assert.match(stderr, /PGSSLMODE must be one of disable, allow/);
   });
 });
