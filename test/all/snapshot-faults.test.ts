@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { type Instance, ROW_FILES, type User, type World, type WorldStats } from "../../src/model/model.ts";
-import { type Loaded, loadSnapshot } from "../../src/snapshot/load.ts";
+import type { Loaded } from "../../src/snapshot/load.ts";
 import {
   instance,
   snapshotFiles,
@@ -17,19 +17,9 @@ import {
   worldStats,
   writeFiles,
 } from "../support/folders.ts";
-import {
-  type FileSystem,
-  freshFolder,
-  lines,
-  loadWith,
-  mustLoad,
-  problemsOf,
-  realFiles,
-  rowsOf,
-} from "../support/loaded.ts";
+import { type FileSystem, freshFolder, loadWith, mustLoad, realFiles, rowsOf } from "../support/loaded.ts";
 import { replace } from "../support/place.ts";
 import { prepare } from "../support/prepared.ts";
-import { turnLink } from "../support/published.ts";
 
 /** A snapshot with its mark in every file. */
 function marked(mark: "A" | "B", generation?: string): Map<string, Buffer> {
@@ -172,36 +162,6 @@ describe("faults", () => {
       }
     });
   }
-
-  test("a read that fails names its file", async () => {
-    const folder = writeFiles(freshFolder(), marked("A"));
-    let reads = 0;
-    const faulty = watched((_, call) => {
-      // Each small file takes two reads: its bytes and its end.
-      if (call === "read" && ++reads === 3) throw systemError("EIO", "read");
-    });
-    const problems = problemsOf(await loadWith(faulty.files, folder));
-    assert.deepEqual(problems, ["worlds.ndjson: cannot be read: i/o error (EIO)"]);
-  });
-
-  test("reads that give one byte at a time change nothing", async () => {
-    const text = `\ufeff${lines(user(1, { displayName: "漢字😀" }))}\r\n${lines(user(2))}`;
-    const files = snapshotFiles({ "users.ndjson": text });
-    files.set("worlds.ndjson.gz", gzipSync(files.get("worlds.ndjson")!)).delete("worlds.ndjson");
-    const folder = writeFiles(freshFolder(), files);
-    const expected = mustLoad(await loadSnapshot(folder));
-    const slow = async (...args: Parameters<typeof open>): Promise<FileHandle> => {
-      const handle = await realFiles.open(...args);
-      const read = handle.read.bind(handle) as (...args: unknown[]) => Promise<unknown>;
-      const readByte = (buffer: Buffer, offset: number, _length: number, at: null) =>
-        read(buffer, offset, 1, at);
-      return Object.assign(handle, { read: readByte as typeof handle.read });
-    };
-    const result = mustLoad(await loadWith({ open: slow }, folder));
-    assert.equal(result.store.contents, expected.store.contents);
-    assert.deepEqual(rowsOf(result.store.users), rowsOf(expected.store.users));
-    assert.equal(rowsOf<User>(result.store.users)[0]!.displayName, "漢字😀");
-  });
 });
 
 describe("files that are replaced while they are read", () => {
@@ -270,28 +230,5 @@ describe("files that are replaced while they are read", () => {
         if (result.ok && calls.includes("open")) assert.equal(markOf(result), "A");
       }
     }
-  });
-
-  test("a link to the folder that is turned to another and back: whole or refused", async () => {
-    const parent = freshFolder();
-    const a = writeFiles(join(parent, "a"), marked("A"));
-    const b = writeFiles(join(parent, "b"), marked("B"));
-    const link = join(parent, "current");
-    turnLink(link, a);
-    const calls = (await watchLoad(link)).calls.length;
-    const outcomes = { A: 0, B: 0, refused: 0 };
-    for (let to = 1; to <= calls; to++) {
-      for (let back = to + 1; back <= calls; back += 2) {
-        turnLink(link, a);
-        const turning = watched((number) => {
-          if (number === to) turnLink(link, b);
-          if (number === back) turnLink(link, a);
-        });
-        const result = await loadWith(turning.files, link);
-        if (result.ok) outcomes[markOf(result)]++;
-        else outcomes.refused++;
-      }
-    }
-    assert.ok(outcomes.refused > 0 && outcomes.A > 0 && outcomes.B > 0, JSON.stringify(outcomes));
   });
 });
