@@ -119,22 +119,6 @@ describe("the admin listener", () => {
     await program.stop();
   });
 
-  it("says what became of a reload", async (t) => {
-    const args = ["--watch", "0"];
-    const { server, snapshot, keys, ready, reload } = await serveAdmin(t, args);
-    const same = await reload();
-    assert.deepEqual([same.snapshot.result, same.keys.result], ["unchanged", "unchanged"]);
-    assert.equal((await ready()).status, "ready");
-    appendFileSync(join(snapshot, "users.ndjson"), "no row\n");
-    writeFileSync(keys, "no keys");
-    const bad = await reload();
-    assert.equal(bad.code, 200);
-    assert.deepEqual([bad.snapshot.result, bad.keys.result, bad.keys.total], ["refused", "refused", 1]);
-    assert.match(bad.snapshot.problems[0], /^users\.ndjson:\d+: /);
-    assert.match(bad.keys.problem, /not valid JSON/);
-    await server.stop();
-  });
-
   it("counts a look that finds nothing new as a confirmation, but none at a bad snapshot", async (t) => {
     const { server, snapshot, json } = await serveAdmin(t, ["--watch", "0.05"]);
     await until(async () => {

@@ -1,16 +1,13 @@
 /** The place of a load: a small first one on the serving thread, all others in threads of their own. */
 
 import assert from "node:assert/strict";
-import { mkdirSync, renameSync, truncateSync } from "node:fs";
+import { mkdirSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { before, describe, it } from "node:test";
 import { generateSnapshot } from "../../src/generate/generate.ts";
-import type { Observation } from "../../src/observe/events.ts";
 import type { Loader, Serving } from "../../src/server/load/loader.ts";
-import { createFirstLoader, openState } from "../../src/server/open.ts";
+import { createFirstLoader } from "../../src/server/open.ts";
 import { temporaryFolder } from "../support/folders.ts";
-import { testOptions } from "../support/http-server.ts";
-import { workersOf } from "../support/workers.ts";
 
 const folder = temporaryFolder();
 
@@ -58,28 +55,4 @@ describe("a first load", () => {
     mkdirSync(empty);
     for (const one of [compressed, empty, missing]) assert.deepEqual(await placesOf(one), ["thread"], one);
   });
-});
-
-it("a small first snapshot starts no thread and is that of a thread; a reload starts one", async (t) => {
-  const observations: Observation[] = [];
-  const snapshot = join(folder, "served");
-  const open = async (startsHere: boolean, path: string) => {
-    const options = await testOptions({ snapshot: path, threads: true, startsHere }, observations);
-    const opened = await openState(options);
-    t.after(() => {
-      opened.stop();
-      opened.close();
-    });
-    return opened;
-  };
-  renameSync(first, snapshot);
-  const elsewhere = await open(false, snapshot);
-  const [here, atStart] = await workersOf(() => open(true, snapshot));
-  assert.equal(atStart.length, 0);
-  assert.equal(here.state.generation.etag, elsewhere.state.generation.etag);
-  renameSync(snapshot, first);
-  renameSync(second, snapshot);
-  const [, atReload] = await workersOf(() => here.reload());
-  assert.equal(atReload.length, 1);
-  assert.notEqual(here.state.generation.etag, elsewhere.state.generation.etag);
 });

@@ -14,7 +14,6 @@ import { COMMAND } from "../support/program.ts";
 import { fill, smallDisk } from "./support/small-disk.ts";
 
 const CREATE = ["keys", "create", "--name", "n", "--keys"];
-const ROTATE = ["keys", "rotate", "key_c_sk_1", "--keys"];
 
 /** Ages the lock of a dead holder, so that no command has to wait for it. */
 function letTimePass(keys: string): void {
@@ -63,15 +62,14 @@ describe("a kill", { skip: needStrace() }, () => {
   }
 
   /**
-   * Kills a command at each of its calls.
+   * Kills `keys create` at each of its calls.
    *
    * @param check gets the keys file and the command's output after each kill
    */
   async function killEverywhere(
     t: TestContext,
-    command: readonly string[],
     prepare: (keys: string) => void,
-    check: (keys: string, killed: { status: number | null; stdout: string }, at: string) => Promise<unknown>,
+    check: (keys: string, killed: { stdout: string }, at: string) => Promise<unknown>,
   ): Promise<void> {
     const make = () => {
       const { folder, keys } = fresh(t);
@@ -80,11 +78,11 @@ describe("a kill", { skip: needStrace() }, () => {
       return { folder, keys };
     };
     let kills = 0;
-    for (const [call, count] of countCalls(temporaryFolder(t), [...command, make().keys])) {
+    for (const [call, count] of countCalls(temporaryFolder(t), [...CREATE, make().keys])) {
       assert.ok(count < 20, call);
       for (let nth = 1; nth <= count; nth++) {
         const { folder, keys } = make();
-        const killed = runKilled(call, nth, [...command, keys]);
+        const killed = runKilled(call, nth, [...CREATE, keys]);
         const at = `${call} ${nth}: ${killed.status} ${killed.signal}`;
         if (killed.status !== 0) kills++;
         letTimePass(keys);
@@ -100,7 +98,7 @@ describe("a kill", { skip: needStrace() }, () => {
     ["of a command that takes over from a killed one", (keys: string) => writeFileSync(`${keys}.lock`, "")],
   ] as const) {
     it(`${what}, at any call, leaves a good file, no key without its token, and nothing to be deleted by hand`, async (t) => {
-      await killEverywhere(t, CREATE, prepare, async (keys, { stdout }, at) => {
+      await killEverywhere(t, prepare, async (keys, { stdout }, at) => {
         const [, made, ...more] = readKeys(keys);
         assert.equal(more.length, 0, at);
         if (made !== undefined) assert.equal(made.sha256, hashToken(stdout.trim()), at);
@@ -109,30 +107,6 @@ describe("a kill", { skip: needStrace() }, () => {
       });
     });
   }
-
-  it("of keys rotate, at any call, leaves the old token alone, or both with the new one printed", async (t) => {
-    const before = readKeys(fresh(t).keys)[0]!;
-    await killEverywhere(
-      t,
-      ROTATE,
-      () => {},
-      async (keys, { status, stdout }, at) => {
-        const [record, ...more] = readKeys(keys);
-        assert.equal(more.length, 0, at);
-        if (record!.sha256 === before.sha256) {
-          assert.deepEqual(record, before, at);
-          assert.notEqual(status, 0, at);
-        } else {
-          const { previous, hint, ...rest } = record!;
-          assert.equal(rest.sha256, hashToken(stdout.trim()), at);
-          assert.equal(hint, stdout.trim().slice(-4), at);
-          assert.equal(previous!.map(({ sha256 }) => sha256).join(), before.sha256, at);
-          assert.deepEqual({ ...rest, sha256: before.sha256 }, before, at);
-        }
-        await runWell([...ROTATE, keys]);
-      },
-    );
-  });
 });
 
 it("a full disk leaves the old keys, no temporary file and no lock; with space again all works", async (t) => {

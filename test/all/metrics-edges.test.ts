@@ -94,16 +94,6 @@ test("each request is counted by its method, route and status", async () => {
   ]);
 });
 
-test("a request that was too slow is counted", async () => {
-  const cells = createRequestCells(1);
-  const limits = { headersTimeout: 0.05, requestTimeout: 0.1, timeoutCheckInterval: 0.02 };
-  const { port } = await serve({ requestCells: cells, ...limits });
-  assert.equal((await lastWord(port, "GET /api")).status, 408);
-  await until(() => figures(cells).total > 0, "it to be counted");
-  assert.deepEqual(counted(cells), ["_OTHER - 408 1"]);
-  assert.deepEqual(figures(cells).rejected, { timeout: 1 });
-});
-
 test("requests that wait are active, and those of a peer that left have no status", async () => {
   const cells = createRequestCells(1);
   const callers: Caller[] = [];

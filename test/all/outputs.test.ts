@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { closeSync, existsSync, fstatSync, openSync, readFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { within } from "../support/patience.ts";
 import { place, TOKEN } from "../support/place.ts";
-import { get, jsonLines, residentBytes, runWell, start, textOf, until } from "../support/process.ts";
+import { get, jsonLines, residentBytes, start, textOf, until } from "../support/process.ts";
 import { COMMAND } from "../support/program.ts";
 import { dial, requestHead } from "../support/raw.ts";
 
@@ -133,27 +133,6 @@ describe("outputs", { concurrency: 2 }, () => {
       assert.equal(/"event"/.test(text()), format === "json", text());
       process.kill(Number(pid), "SIGTERM");
       await within(ended, "its end");
-    }
-  });
-
-  test("a log in JSON on a terminal has lines alone, while a long load shows a bar in one for people", {
-    skip: need("script"),
-  }, async (t) => {
-    const { folder, keys } = place(t);
-    const snapshot = join(folder, "large");
-    await runWell(["generate", "--out", snapshot, "--users", "100000", "--worlds", "30000"]);
-    for (const format of ["json", "pretty"]) {
-      const log = join(folder, format);
-      // Standard error alone is the terminal.
-      const args = serving({ folder, snapshot, keys });
-      const { ended, stdout: text } = startOnTerminal(args, format, `>'${log}'`);
-      await until(() => existsSync(log) && readFileSync(log, "utf8") !== "", "the listening line");
-      const pid = /pid"?[=:](\d+)/.exec(text())!;
-      process.kill(Number(pid[1]), "SIGTERM");
-      await within(ended, "its end");
-      assert.equal(text().includes("\u001b"), format === "pretty", text());
-      assert.match(readFileSync(log, "utf8"), /^orrery listening on [^\n]+\n$/);
-      if (format === "json") for (const line of text().trim().split(/\r?\n/)) JSON.parse(line);
     }
   });
 

@@ -4,14 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fold } from "../../src/search/fold.ts";
 import { createRandom } from "../../src/util/random.ts";
-import {
-  checkPages,
-  longestStretch,
-  openUsersOf,
-  openWorldsOf,
-  scanNames,
-  scanWorlds,
-} from "../support/search-scan.ts";
+import { checkPages, longestStretch, openUsersOf, openWorldsOf, scanWorlds } from "../support/search-scan.ts";
 
 test("a long term in long words of one letter is found as a scan finds it", () => {
   const rows = 24;
@@ -23,21 +16,6 @@ test("a long term in long words of one letter is found as a scan finds it", () =
     const find = openWorldsOf(worlds, few);
     for (const term of ["z".repeat(200), "z".repeat(30), `${"z".repeat(199)}y`, `${"z".repeat(100)} w7`])
       checkPages(find, term, scanWorlds(worlds, term));
-  }
-});
-
-test("names of one letter are told from ones that only begin with the term or contain it", () => {
-  const names = Array.from(
-    { length: 450 },
-    (_, row) => `${row % 5 === 0 ? "y" : ""}${"z".repeat(100 + (row % 150))}`,
-  );
-  for (const few of [undefined, 1]) {
-    const find = openUsersOf(names, few);
-    for (const term of [99, 150, 240].flatMap((units) => ["z".repeat(units), `y${"z".repeat(units)}`])) {
-      const naive = scanNames(names, term);
-      assert.ok(naive.length > 0);
-      checkPages(find, term, naive);
-    }
   }
 });
 

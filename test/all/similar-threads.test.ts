@@ -56,17 +56,6 @@ describe("the thread for similar names", () => {
       ["thread-died similar", "thread-replaced similar"],
     );
   });
-
-  it("is tried again when it dies before it is ready", async (t) => {
-    const { ask, observed, seen, thread } = await openWithThread(t);
-    await thread.terminate();
-    await observed("similar-failed");
-    assert.equal(pageOf(await ask("/users/search?q=rabit&match=similar")).match, "exact");
-    const failed = seen.find((one) => one.kind === "similar-failed");
-    assert.ok(failed !== undefined && "retryMs" in failed && failed.retryMs! > 0);
-    await observed("similar-ready");
-    assert.equal(pageOf(await ask("/users/search?q=rabit&match=similar")).match, "similar");
-  });
 });
 
 function rename(generation: string): void {
