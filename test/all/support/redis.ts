@@ -133,10 +133,9 @@ export async function counting(url: string, { replicas = 1, window = 3600, answe
 
 const SLOTS = 16_384;
 
-export function startNode(): Promise<Redis> {
+function startNode(): Promise<Redis> {
   const settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"];
-  const more = ["--cluster-require-full-coverage", "no", "--cluster-replica-validity-factor", "0"];
-  return startRedis([...settings, ...more]);
+  return startRedis([...settings, "--cluster-require-full-coverage", "no"]);
 }
 
 /** Waits until every node knows a good server for every key. */
