@@ -160,25 +160,6 @@ describe("a replica", () => {
     await source.kill();
   });
 
-  it("shows one generation of a server that publishes again and again", async (t) => {
-    const rows = Array.from({ length: 12 }, (_, at) => rowsOf(at, 60));
-    const states = new Set<string | undefined>([undefined]);
-    for (const one of rows) states.add(await replicaOf(one));
-    const snapshot = publish(rows[0]!, join(folder, "changing"));
-    const source = await serve(snapshot, keys, ["--watch", "0", "--allow-shrink"]);
-    const replica = await mirror(t, source.url, 0);
-    for (const [at, one] of rows.entries()) {
-      publish(one, snapshot);
-      source.child.kill("SIGHUP");
-      const waited = at * 60;
-      const began = performance.now();
-      do assert.ok(states.has(await replica.state()), `rows of several generations, at ${at}`);
-      while (performance.now() - began < waited);
-    }
-    await replica.shows([...states].at(-1)!, "the last generation");
-    await source.kill();
-  });
-
   it("shows one generation, at whichever part of a collection the change comes", async (t) => {
     let generation = 0;
     using source = await openOrrery({ rows: given(rowsOf(0, 14)), keys: KEYS, docs: false, threads: false });
