@@ -1,15 +1,14 @@
 /**
  * The load balancers of `deploy/`, real ones: how they pass HTTP on to a real server; and in front of stand-ins for replicas
- * which one they ask, how often, and how one client can affect the others.
+ * which one they ask, and how often. `fleet.test.ts` has replicas that fail behind them.
  */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
-import { type ClientRequest, createServer, type IncomingMessage } from "node:http";
-import { connect as connectByHttp2, constants, type IncomingHttpHeaders } from "node:http2";
+import { createServer, type IncomingMessage } from "node:http";
+import { connect as connectByHttp2, type IncomingHttpHeaders } from "node:http2";
 import { Agent, request } from "node:https";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { after, afterEach, before, describe, it } from "node:test";
@@ -19,7 +18,7 @@ import { gunzipSync } from "node:zlib";
 import { BASE_PATH } from "../../src/model/model.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
-import { assertInTime, within } from "../support/patience.ts";
+import { within } from "../support/patience.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort, listen } from "../support/ports.ts";
 import { get, type Response, type Served, serve, until } from "../support/process.ts";
@@ -45,13 +44,9 @@ describe("HTTP through a balancer", { skip, concurrency: true }, () => {
     const isNginx = name === "nginx";
     describe(name, { concurrency: 1 }, () => {
       let balancer: RunningProxy;
-      let halfHead: Promise<string>;
       before(async () => {
         mkdirSync(join(folder, name));
         balancer = await startBalancer(join(folder, name), [{ port: server.port, adminPort }]);
-        // Slow, so it begins here, and a later test checks it.
-        halfHead = raw(`GET ${BASE_PATH}/stats HTTP/1.1\r\nHost: x\r\nX-Half`);
-        halfHead.catch(() => {});
       });
       after(() => balancer?.end());
 
@@ -114,7 +109,7 @@ describe("HTTP through a balancer", { skip, concurrency: true }, () => {
 
       it("tells the client's address, which no client can forge", async () => {
         const from = `127.0.0.${isNginx ? 7 : 8}`;
-        const forged = ["6.6.6.6", "6.6.6.6, 127.0.0.1", "127.0.0.1", "unknown,", "::1"];
+        const forged = ["6.6.6.6, 127.0.0.1", "unknown,"];
         for (const [at, value] of forged.entries()) {
           const own = `client-${name}-${at}`;
           await ask("/stats", { "x-request-id": own, "x-forwarded-for": value }, from);
@@ -138,40 +133,12 @@ describe("HTTP through a balancer", { skip, concurrency: true }, () => {
         assert.deepEqual(JSON.parse(gunzipSync(first.body).toString()), JSON.parse(plain.body.toString()));
         const etag = first.headers.etag!;
         assert.equal(etag, `W/"${server.generation}"`);
-        for (const tag of [etag, `"${server.generation}"`, "*"]) {
-          const next = await ask("/worlds?limit=50&offset=50", { ...gzip, "if-match": tag });
-          assert.equal(next.status, 200, tag);
-        }
-        for (const tag of ['W/"another"', '"another"']) {
-          const other = await ask("/worlds?limit=50", { ...gzip, "if-match": tag });
-          assert.deepEqual([other.status, other.body.toString()], [412, '{"error":"Snapshot has changed"}']);
-        }
-        for (const tag of [etag, `"${server.generation}"`, `"x", ${etag}`, "*"]) {
-          const known = await ask("/worlds?limit=50", { ...gzip, "if-none-match": tag });
-          assert.deepEqual([known.status, known.body.length], [304, 0], tag);
-          assert.match(String(known.headers.etag), /^(W\/)?"/);
-          assert.match(String(known.headers["x-ratelimit-remaining"]), /^\d+$/);
-        }
-      });
-
-      it("takes HEAD, OPTIONS and the question of a web page", async () => {
-        const bare = await ask("/worlds?limit=50", { ":method": "HEAD", "accept-encoding": "gzip" });
-        assert.deepEqual([bare.status, bare.body.length], [200, 0]);
-        assert.match(String(bare.headers.etag), new RegExp(`^(W/)?"${server.generation}"$`));
-        const options = await ask("/stats", { ":method": "OPTIONS", authorization: "" });
-        assert.deepEqual([options.status, options.headers.allow], [204, "GET, HEAD, OPTIONS"]);
-        const preflight = await ask("/stats", {
-          ":method": "OPTIONS",
-          origin: "https://example.com",
-          "access-control-request-method": "GET",
-          "access-control-request-headers": "authorization, if-match",
-        });
-        assert.deepEqual([preflight.status, preflight.headers["access-control-allow-origin"]], [204, "*"]);
-        assert.match(String(preflight.headers["access-control-allow-headers"]), /authorization/i);
-        const read = await ask("/stats", { origin: "https://example.com" });
-        assert.match(String(read.headers["access-control-expose-headers"]), /ETag/);
-        const other = await ask("/stats", { ":method": "DELETE" });
-        assert.deepEqual([other.status, other.headers.allow], [405, "GET, HEAD, OPTIONS"]);
+        const next = await ask("/worlds?limit=50&offset=50", { ...gzip, "if-match": etag });
+        assert.equal(next.status, 200);
+        const other = await ask("/worlds?limit=50", { ...gzip, "if-match": 'W/"another"' });
+        assert.deepEqual([other.status, other.body.toString()], [412, '{"error":"Snapshot has changed"}']);
+        const known = await ask("/worlds?limit=50", { ...gzip, "if-none-match": etag });
+        assert.deepEqual([known.status, known.body.length], [304, 0]);
       });
 
       it("takes a URL of 8 KiB, and HTTP/1.0, and a head that comes byte by byte", async () => {
@@ -217,20 +184,11 @@ describe("HTTP through a balancer", { skip, concurrency: true }, () => {
         const old = { maxVersion: "TLSv1.1", minVersion: "TLSv1", ciphers: "ALL:@SECLEVEL=0" } as const;
         await assert.rejects(offered(old));
       });
-
-      it("ends a connection that sent half a head, within its time", async () => {
-        assert.match(await halfHead, isNginx ? /^(HTTP\/1\.1 408 |$)/ : /^HTTP\/1\.[01] 408 /);
-      });
     });
   }
 });
 
-const MUCH = JSON.stringify("x".repeat(300_000));
-
 type StandIn = ReturnType<typeof createStandIn>;
-
-const sumOf = (replicas: readonly StandIn[], what: "requests" | "connections"): number =>
-  replicas.reduce((sum, replica) => sum + replica[what], 0);
 
 /** A stand-in for a replica, with a port for health checks. Each reply names its stand-in in `x-replica`. */
 function createStandIn(name: string) {
@@ -238,18 +196,12 @@ function createStandIn(name: string) {
     name,
     port: 0,
     adminPort: 0,
-    manner: "answers" as "answers" | "hangs" | "is busy" | "says much",
-    /** Pause before each reply, in milliseconds. */
-    delayMs: 0,
-    isReady: true,
-    /** Requests and connections so far, and requests whose connection ended before the answer. */
+    manner: "answers" as "answers" | "hangs" | "is busy",
+    /** Requests so far. */
     requests: 0,
-    connections: 0,
-    aborted: 0,
-    /** Begins to listen, on the same ports as before. */
     async open(): Promise<void> {
-      standIn.port = await listen(api, standIn.port);
-      standIn.adminPort = await listen(admin, standIn.adminPort);
+      standIn.port = await listen(api);
+      standIn.adminPort = await listen(admin);
     },
     /** Stops, and breaks all of its connections. */
     async close(): Promise<void> {
@@ -263,9 +215,6 @@ function createStandIn(name: string) {
   const api = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
     standIn.requests++;
     request.resume();
-    response.once("close", () => {
-      if (!response.writableFinished) standIn.aborted++;
-    });
     if (standIn.manner === "hangs") return;
     response.setHeader("x-replica", name);
     response.setHeader("content-type", "application/json");
@@ -273,11 +222,10 @@ function createStandIn(name: string) {
       response.writeHead(503, { "retry-after": "1" }).end('{"error":"Server is busy"}');
       return;
     }
-    setTimeout(() => response.end(standIn.manner === "says much" ? MUCH : '{"data":{}}'), standIn.delayMs);
+    response.end('{"data":{}}');
   });
-  api.on("connection", () => standIn.connections++);
   const admin = createServer((_request, response) => {
-    response.writeHead(standIn.isReady ? 200 : 503).end();
+    response.end();
   });
   return standIn;
 }
@@ -287,8 +235,6 @@ const tokens = Array.from({ length: 40 }, (_, n) => `svc_sk_stand-in-${n}`);
 
 describe("which replica a balancer asks", { skip, concurrency: true }, () => {
   for (const [name, startBalancer] of Object.entries(BALANCERS)) {
-    const isNginx = name === "nginx";
-
     describe(`stand-ins behind ${name}`, { concurrency: 1 }, () => {
       const replicas = ["a", "b", "c"].map(createStandIn);
       let balancer: RunningProxy;
@@ -310,8 +256,7 @@ describe("which replica a balancer asks", { skip, concurrency: true }, () => {
       });
       // A replica that failed in a test must be asked again before the next one.
       afterEach(async () => {
-        for (const replica of replicas)
-          Object.assign(replica, { manner: "answers", delayMs: 0, isReady: true });
+        for (const replica of replicas) replica.manner = "answers";
         await untilHome();
       });
 
@@ -319,23 +264,7 @@ describe("which replica a balancer asks", { skip, concurrency: true }, () => {
         assert.equal(status, 200, text);
         return replicas.find((replica) => replica.name === headers["x-replica"])!;
       }
-      const tokensOf = (home: StandIn): string[] => tokens.filter((token) => homes.get(token) === home);
-      const requests = (): number => sumOf(replicas, "requests");
-      /** Makes the first one hang. @returns it, and a token of its */
-      function hangOne(): [StandIn, string] {
-        const [hung] = replicas as [StandIn];
-        hung.manner = "hangs";
-        return [hung, tokensOf(hung)[0]!];
-      }
-
-      /** A request on a connection of its own. */
-      const requestOf = (token: string, path: string, method = "GET"): ClientRequest =>
-        request(`https://127.0.0.1:${balancer.port}${BASE_PATH}${path}`, {
-          method,
-          agent: false,
-          headers: { authorization: `Bearer ${token}` },
-          rejectUnauthorized: false,
-        });
+      const requests = (): number => replicas.reduce((sum, replica) => sum + replica.requests, 0);
 
       /** Waits until every key is back at its replica. */
       async function untilHome(): Promise<void> {
@@ -347,43 +276,14 @@ describe("which replica a balancer asks", { skip, concurrency: true }, () => {
         }, "all keys to be at home");
       }
 
-      it("has each key at one replica, however many requests run", async () => {
-        assert.deepEqual(new Set(homes.values()), new Set(replicas));
-        for (const replica of replicas) replica.delayMs = 20;
-        const many = [0, 1, 2, 3].flatMap(() => tokens);
-        const replies = await Promise.all(many.map((token) => ask("/stats", token)));
-        for (const [n, token] of many.entries())
-          assert.equal(answeredBy(replies[n]!), homes.get(token), token);
-      });
-
       it("has a key at one replica, however its header is spelt", async () => {
+        assert.deepEqual(new Set(homes.values()), new Set(replicas));
         const url = `https://127.0.0.1:${balancer.port}${BASE_PATH}/stats`;
         for (const token of tokens)
           for (const scheme of ["bearer ", "Bearer  ", "BEARER    "]) {
             const headers = { authorization: scheme + token };
             assert.equal(answeredBy(await get(url, { headers, agent })), homes.get(token), scheme + token);
           }
-      });
-
-      it("asks over connections that it keeps", async () => {
-        for (const token of tokens) await ask("/stats", token);
-        const before = sumOf(replicas, "connections");
-        for (const token of tokens) await ask("/stats", token);
-        const opened = sumOf(replicas, "connections") - before;
-        assert.ok(opened <= 3, `${opened} connections for ${tokens.length} requests`);
-      });
-
-      it("gives the keys of a replica that is gone to the others, and back; all others stay", async () => {
-        const [gone] = replicas as [StandIn];
-        await gone.close();
-        for (let round = 0; round < 3; round++)
-          for (const token of tokens) {
-            const by = answeredBy(await ask("/stats", token));
-            if (homes.get(token) === gone) assert.notEqual(by, gone);
-            else assert.equal(by, homes.get(token));
-          }
-        await gone.open();
-        await untilHome();
       });
 
       it("passes a 503 on and asks nobody else", async () => {
@@ -396,20 +296,6 @@ describe("which replica a balancer asks", { skip, concurrency: true }, () => {
         assert.equal(requests() - before, 10);
       });
 
-      it("asks another one when one hangs, for a search not as soon as for all else", async () => {
-        const [hung, token] = hangOne();
-        const before = requests();
-        const msOf = async (path: string): Promise<number> => {
-          const began = performance.now();
-          assert.notEqual(answeredBy(await ask(path, token)), hung);
-          return performance.now() - began;
-        };
-        const [lookup, search] = (await Promise.all([msOf("/stats"), msOf(SEARCH)])) as [number, number];
-        assert.equal(requests() - before, 4);
-        // The timeouts are two seconds and three; a busy machine adds to both.
-        assert.ok(lookup < 0.9 * search, `${lookup} and ${search} ms`);
-      });
-
       it("asks two at most when all hang", async () => {
         for (const replica of replicas) replica.manner = "hangs";
         const before = requests();
@@ -418,100 +304,20 @@ describe("which replica a balancer asks", { skip, concurrency: true }, () => {
       });
 
       it("asks what is no read of one alone", async () => {
-        const [, token] = hangOne();
+        const [hung] = replicas as [StandIn];
+        hung.manner = "hangs";
+        const token = tokens.find((one) => homes.get(one) === hung)!;
         const before = requests();
-        const posted = requestOf(token, "/stats", "POST").end();
-        const [response] = (await once(posted, "response")) as [IncomingMessage];
+        const posted = request(`https://127.0.0.1:${balancer.port}${BASE_PATH}/stats`, {
+          method: "POST",
+          agent: false,
+          headers: { authorization: `Bearer ${token}` },
+          rejectUnauthorized: false,
+        });
+        const [response] = (await once(posted.end(), "response")) as [IncomingMessage];
         response.resume();
         assert.equal(response.statusCode, 504);
         assert.equal(requests() - before, 1);
-      });
-
-      it("takes requests back whose client has gone, and asks nobody else", async () => {
-        const [hung, token] = hangOne();
-        const before = { all: requests(), hung: hung.requests, aborted: hung.aborted };
-        const began = performance.now();
-        const session = connectByHttp2(`https://127.0.0.1:${balancer.port}`, { rejectUnauthorized: false });
-        session.on("error", () => {});
-        const headers = { ":path": BASE_PATH + SEARCH, authorization: `Bearer ${token}` };
-        const streams = Array.from({ length: 10 }, () => session.request(headers).on("error", () => {}));
-        const plain = streams.map(() => requestOf(token, SEARCH).on("error", () => {}));
-        for (const one of plain) one.end();
-        await until(() => hung.requests - before.hung >= 20, "the requests to arrive");
-        for (const stream of streams) stream.close(constants.NGHTTP2_CANCEL);
-        for (const one of plain) one.destroy();
-        await until(
-          () => hung.aborted - before.aborted >= 20,
-          () => `requests to be taken back; so many were: ${hung.aborted - before.aborted}`,
-        );
-        session.close();
-        // On a slow machine the timeout of a search passes meanwhile, and others are asked.
-        assertInTime(began, 2900, "to take them back, in which time a search hangs,");
-        if (performance.now() - began < 2900) assert.equal(requests() - before.all, 20);
-      });
-
-      if (!isNginx)
-        it("sends nothing to a replica that is not ready", async () => {
-          const [stopping] = replicas as [StandIn];
-          stopping.isReady = false;
-          const token = tokensOf(stopping)[0]!;
-          const isElsewhere = async () => answeredBy(await ask("/stats", token)) !== stopping;
-          await until(isElsewhere, "its keys to go elsewhere");
-          const before = stopping.requests;
-          for (const one of tokens) answeredBy(await ask("/stats", one));
-          assert.equal(stopping.requests, before);
-        });
-
-      it("asks as soon as one is there again when all were gone", async () => {
-        // Connections of their own: a balancer that answers an error may end the connection.
-        const askAnew = (token: string): Promise<Response> => askAt(balancer.port, "/stats", token);
-        for (const replica of replicas) await replica.close();
-        const refused = await Promise.allSettled(tokens.slice(0, 10).map(askAnew));
-        for (const replica of replicas) await replica.open();
-        for (const settled of refused) {
-          assert.ok(settled.status === "fulfilled", String((settled as PromiseRejectedResult).reason));
-          assert.ok([502, 503].includes(settled.value.status), String(settled.value.status));
-        }
-        // nginx leaves all of them alone for two seconds, and so asks its fallback list of the same servers.
-        if (isNginx) for (const token of tokens) answeredBy(await askAnew(token));
-        else await until(async () => (await askAnew(tokens[0]!)).status === 200, "one to be asked");
-      });
-
-      it("answers others beside idle connections, half heads, and readers that take nothing", async () => {
-        const peers: { destroy(): void }[] = [];
-        try {
-          for (const replica of replicas) replica.manner = "says much";
-          for (let count = 0; count < 1000; count++)
-            peers.push(connect(balancer.port, "127.0.0.1").on("error", () => {}));
-          for (let count = 0; count < 60; count++) {
-            const half = connectTls({ port: balancer.port, host: "127.0.0.1", rejectUnauthorized: false });
-            half.write("GET / HTTP/1.1\r\nHost: x\r\nX-Half");
-            peers.push(half.on("error", () => {}));
-          }
-          const before = requests();
-          const settings = { settings: { initialWindowSize: 0 }, rejectUnauthorized: false };
-          for (let count = 0; count < 6; count++) {
-            const session = connectByHttp2(`https://127.0.0.1:${balancer.port}`, settings);
-            session.on("error", () => {});
-            peers.push(session);
-            for (let stream = 0; stream < 90; stream++)
-              session
-                .request({ ":path": "/docs", authorization: `Bearer ${tokens[stream % tokens.length]}` })
-                .on("error", () => {});
-          }
-          await until(
-            () => requests() - before >= 500,
-            () => `the readers' requests to arrive: ${requests() - before}`,
-          );
-          for (const replica of replicas) replica.manner = "answers";
-          // This process itself was busy.
-          await until(async () => (await ask("/stats", tokens[0]!)).status === 200, "it to be quiet");
-          const began = performance.now();
-          for (const token of tokens) answeredBy(await askAt(balancer.port, "/stats", token));
-          assertInTime(began, 4000, "the others' requests");
-        } finally {
-          for (const peer of peers) peer.destroy();
-        }
       });
     });
   }

@@ -104,12 +104,6 @@ function assertSettings(data: Readonly<Record<string, string>>): void {
   }
 }
 
-/** Number of bytes in a quantity, such as `3Gi`. */
-function bytesOf(quantity: string): number {
-  const [, number, unit] = /^(\d+)(Mi|Gi)$/.exec(quantity)!;
-  return Number(number) * (unit === "Gi" ? 2 ** 30 : 2 ** 20);
-}
-
 /** Puts files into a folder as a node's agent does with a secret: one rename of a link replaces all of them. */
 function mount(folder: string, files: Readonly<Record<string, string>>, version: string): void {
   mkdirSync(join(folder, version), { recursive: true });
@@ -182,38 +176,6 @@ describe("the manifests for Kubernetes", () => {
     for (const name of names) assert.ok(words.includes(`kubectl create secret generic ${name} `), name);
     assert.ok(manifests.every(({ kind }) => kind !== "Secret"));
     for (const { metadata } of secrets) assert.ok(names.includes(metadata.name), metadata.name);
-  });
-
-  it("share limits by the lines of the example", () => {
-    // The ConfigMap with its examples uncommented.
-    const text = readFileSync(join(FOLDER, "config.yaml"), "utf8").replaceAll(/^( *)# (ORRERY_)/gm, "$1$2");
-    const [config] = parse(text) as unknown as { data: Record<string, string> }[];
-    const { data } = config!;
-    const examples = Object.keys(data).filter((name) => !(name in manifest("ConfigMap").data!));
-    const file = "ORRERY_SHARED_LIMITS_PASSWORD_FILE";
-    assert.deepEqual(examples, ["ORRERY_SHARED_LIMITS", file, "ORRERY_REPLICAS"]);
-    assertSettings(data);
-    const { spec } = manifest("HorizontalPodAutoscaler");
-    assert.equal(data.ORRERY_REPLICAS, String(spec!.maxReplicas));
-    // The numbers in the comment beside it.
-    assert.deepEqual([spec!.minReplicas, spec!.maxReplicas], [3, 20]);
-    const { containers, volumes } = podOf();
-    const mounted = containers[0]!.volumeMounts!.find(({ mountPath }) =>
-      data[file]!.startsWith(`${mountPath}/`),
-    );
-    const { secret } = volumes!.find(({ name }) => name === mounted!.name)!;
-    assert.equal(secret!.secretName, "orrery-limits");
-    assert.equal(secret!.optional, true, "who shares no limits has none");
-  });
-
-  it("leave memory enough for a million users, as the page on scaling has it", () => {
-    const page = readFileSync(join(ROOT, "docs/scaling.md"), "utf8");
-    const peak = /^\| most memory during that reload .*\| ([\d.,]+) MB \|$/m.exec(page)![1]!.replace(",", "");
-    const cache = Number(manifest("ConfigMap").data!.ORRERY_SEARCH_CACHE_BYTES);
-    const most = Number(peak) * 1e6 + cache;
-    const { requests, limits } = podOf().containers[0]!.resources!;
-    assert.ok(bytesOf(String(requests!.memory)) > most, `${requests!.memory} of ${most}`);
-    assert.ok(bytesOf(String(limits!.memory)) >= 1.3 * bytesOf(String(requests!.memory)));
   });
 
   it("run the program: with these settings it takes up its keys, its probes are answered, and it stops in time", async (t) => {
@@ -315,16 +277,6 @@ describe("the systemd unit for what brings data", { skip: need("systemd-analyze"
     const timer = join(folder, "orrery-export.timer");
     cpSync(join(ROOT, "deploy/orrery-export.timer"), timer);
     assert.equal(analyze("verify", "--man=no", timer), "");
-  });
-
-  it("publishes to where the server reads, in whose group it is", () => {
-    const [publish, serve] = [PUBLISH, UNIT].map((unit) => readFileSync(unit, "utf8")) as [string, string];
-    const out = /^ExecStart=.* --out (\S+)/m.exec(publish)![1]!;
-    assert.ok(serve.includes(`\nEnvironment=ORRERY_SNAPSHOT=${out}\n`));
-    for (const line of ["Group=orrery", "ProtectSystem=strict"])
-      for (const text of [publish, serve]) assert.ok(text.includes(`\n${line}\n`), line);
-    for (const line of ["StateDirectory=orrery", "UMask=0027"])
-      assert.ok(publish.includes(`\n${line}\n`), line);
   });
 
   it("is exposed at most 2.0 to systemd-analyze security", () => assertClosed(PUBLISH));
