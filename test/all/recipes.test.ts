@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, describe, it } from "node:test";
 import { temporaryFolder } from "../support/folders.ts";
@@ -82,24 +82,6 @@ describe("examples", { skip: lacksRecipes }, () => {
   });
 
   it("Jest", async () => assert.equal(passedIn(await printed(at("jest"), JEST, ESM)), 1));
-
-  it("Jest in a project of CommonJS modules", async () => {
-    const project = at("jest-commonjs");
-    mkdirSync(project);
-    writeFileSync(join(project, "package.json"), "{}");
-    writeFileSync(
-      join(project, "stats.test.js"),
-      `let orrery;
-      beforeAll(async () => {
-        const { openOrrery } = await import("orrery");
-        const keys = [{ id: "me", kind: "cli", token: "svcx_secret" }];
-        orrery = await openOrrery({ snapshot: process.env.SNAPSHOT, keys });
-      });
-      afterAll(() => orrery.close());
-      test("has users", async () => expect((await orrery.client().stats()).data.totalUsers).toBe(2000));`,
-    );
-    assert.equal(passedIn(await printed(project, JEST, ESM)), 1);
-  });
 
   it("node:cluster: each process has a replica", async () => {
     const file = at("node-http", "cluster.mjs");
