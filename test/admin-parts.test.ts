@@ -7,8 +7,6 @@ import { readExplainQuestion } from "../src/admin/explain.ts";
 import { Health } from "../src/admin/health.ts";
 import { busiestKeys } from "../src/admin/keys.ts";
 import { type AdminRow, createAdminRouter, errorReply, isKnownHost } from "../src/admin/router.ts";
-import type { Moment } from "../src/admin/status.ts";
-import { keepMoments } from "../src/admin/status-reply.ts";
 import { countUse, createKeyUse } from "../src/auth/key-use.ts";
 import { createKeyRing, type KeyRecord } from "../src/auth/keys.ts";
 import { countRequest, createCounters } from "../src/auth/limit.ts";
@@ -186,35 +184,6 @@ const record = (at: number): KeyRecord => keyRecord(`svc_sk_${at}`, { id: `key-$
 describe("the busiest keys", () => {
   const NOW = 7_200_000;
 
-  test("are those with the most requests since the start, most first", () => {
-    const counters = createCounters(3600);
-    const records = Array.from({ length: 300 }, (_, at) => record(at));
-    const gate = {
-      keys: createKeyRing(records, counters),
-      counters,
-      defaultLimit: 1000,
-      use: createKeyUse(1),
-    };
-    const use = (at: number, times: number, now = NOW): void => {
-      for (let time = 0; time < times; time++) {
-        countRequest(counters, at, 1000, now);
-        countUse(gate.use[0]!, at, undefined, now);
-      }
-    };
-    const random = Array.from({ length: 300 }, (_, at) => (at * 7919) % 53);
-    // The limit begins anew with each window, the use does not.
-    use(5, 900, NOW - 3_600_000);
-    for (const [at, times] of random.entries()) use(at, times);
-    random[5]! += 900;
-    const busiest = busiestKeys(gate, NOW, 10);
-    random.sort((a, b) => b - a);
-    assert.equal(busiest.map(({ passed }) => passed).join(), random.slice(0, 10).join());
-    const { used, limit, remaining, resetEpochSeconds } = busiest[1]!;
-    assert.deepEqual([used, limit, remaining, resetEpochSeconds], [52, 1000, 948, 10_800]);
-    const [later] = busiestKeys(gate, NOW + 3_600_000);
-    assert.deepEqual([later!.passed, later!.used], [random[0], 0]);
-  });
-
   test("are none that were deleted, and reading counts nothing", () => {
     const counters = createCounters(60);
     createKeyRing([record(0), record(1)], counters);
@@ -260,16 +229,6 @@ describe("readiness", () => {
     }
     health.isDraining = true;
     assert.equal(health.readiness().status, "draining");
-  });
-
-  test("the server keeps ten minutes for charts", (t) => {
-    t.mock.timers.enable({ apis: ["setInterval"] });
-    let at = 0;
-    const history = keepMoments(() => ({ now: String(++at) }) as Moment);
-    for (let tick = 0; tick < 200; tick++) t.mock.timers.tick(5000);
-    const { moments, everySeconds } = history();
-    assert.equal(moments.length * everySeconds, 600);
-    assert.deepEqual([moments[0]!.now, moments.at(-1)!.now], ["81", "200"]);
   });
 });
 

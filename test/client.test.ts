@@ -157,14 +157,6 @@ describe("the client is given", () => {
     }
   });
 
-  it("no options at all, or something else in their place", () => {
-    for (const options of [undefined, null, 5, "http://127.0.0.1"])
-      assert.throws(() => createClient(options as never), /^TypeError: options: must be an object$/);
-    assert.throws(() => createClient({} as never), /^TypeError: baseUrl: must be an HTTP URL$/);
-    const noToken = { baseUrl: "http://127.0.0.1" } as never;
-    assert.throws(() => createClient(noToken), /^TypeError: token: must be given, in visible ASCII$/);
-  });
-
   it("ids that would lead elsewhere, and encodes them", async (t) => {
     const { client, asked } = await faulty(t, [reply(404, { error: "World not found" })]);
     for (const id of ["a/b", "?q=1", "#", "%2e%2e"]) await assert.rejects(client.worlds.get(id), ApiError);

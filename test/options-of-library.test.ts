@@ -12,7 +12,6 @@ import type { FeatureRows } from "../src/model/feature-rows.ts";
 import { checkOptions } from "../src/server/open-options.ts";
 import type { CORE_SETTINGS } from "../src/settings/settings.ts";
 import { defaultCache } from "../src/sources/feature.ts";
-import { openPlace } from "./support/library.ts";
 import { DEFAULTS } from "./support/options.ts";
 import { place, TOKEN } from "./support/place.ts";
 
@@ -170,15 +169,6 @@ describe("options of openOrrery", () => {
     assert.deepEqual(settings, { ...DEFAULTS, snapshot: resolve("folder"), keys: resolve("file") });
     assert.equal(keys, undefined);
     assert.equal(checkOptions({ ...RIGHT, cors: false }, PROGRAM.settings).settings.cors, false);
-  });
-
-  it("say whether there are pages beside the API, which tell the limit", async (t) => {
-    const orrery = await openPlace(t, { rateLimit: 5 });
-    assert.equal((await orrery.ask({ target: "/docs" })).status, 200);
-    assert.match(await (await orrery.fetch("/openapi.json")).text(), /5 an hour unless/);
-    const without = await openPlace(t, { docs: false });
-    assert.equal((await without.ask({ target: "/docs" })).status, 404);
-    assert.equal((await without.fetch("/openapi.json")).status, 404);
   });
 });
 

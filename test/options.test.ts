@@ -24,7 +24,6 @@ import {
   settingsOf,
   variableOf,
 } from "../src/settings/settings.ts";
-import { nearest } from "../src/util/distance.ts";
 import { DEFAULTS, optionsOf as read } from "./support/options.ts";
 
 const SERVE = ["--snapshot", "s", "--keys", "k"];
@@ -97,20 +96,6 @@ describe("values", () => {
 });
 
 describe("relations", () => {
-  it("name settings of the same commands", () => {
-    const related = PROGRAM.settings.filter(({ needs, notWith }) => needs ?? notWith);
-    assert.ok(related.length > 5);
-    for (const setting of related) {
-      const { needs, notWith, commands = ["serve", "demo"] } = setting;
-      const wanted = needs ?? notWith?.flag;
-      for (const command of commands) {
-        const other = settingsOf(PROGRAM.settings, command).find(({ flag }) => flag === wanted);
-        assert.ok(other, `${wanted} of ${command}`);
-        if (typeof notWith?.value === "string") assert.ok(other.choices?.includes(notWith.value));
-      }
-    }
-  });
-
   it("of two that must not be given together are refused", () => {
     const cli = [...CREATE, "--kind", "cli"];
     const why = "a CLI token has neither a limit nor scopes";
@@ -221,23 +206,6 @@ describe("variables", () => {
       }
     }
   });
-});
-
-it("the nearest word is one by edits, swaps included, as far as a third of the word", () => {
-  const words = ["rateLimit", "rateWindow", "watch", "cors"];
-  const cases: readonly [word: string, meant: string | undefined][] = [
-    ["rateLimits", "rateLimit"],
-    ["rateLimti", "rateLimit"],
-    ["ratelimit", "rateLimit"],
-    ["RATEWINDOW", "rateWindow"],
-    ["wathc", "watch"],
-    ["core", "cors"],
-    ["corn", "cors"],
-    ["port", undefined],
-    ["", undefined],
-    ["x".repeat(10_000), undefined],
-  ];
-  for (const [word, meant] of cases) assert.equal(nearest(word, words), meant, word);
 });
 
 it("after a bare -- nothing is a flag", () => {
@@ -351,12 +319,4 @@ it("variables that no command reads are reported with the one that may be meant"
     { kind, variable: "ORRERY_COLOUR" },
     { kind, variable: "ORRERY_SCOPE" },
   ]);
-});
-
-it("help fits into a hundred columns, and never says both what a default is and that there is none", () => {
-  for (const row of PROGRAM.commands) {
-    const text = helpFor(row, PROGRAM.settings);
-    for (const line of text.split("\n")) assert.ok(line.length <= 100, `${row.name}: ${line}`);
-    assert.doesNotMatch(text, /\[none/, row.name);
-  }
 });

@@ -16,7 +16,6 @@ import {
   type RawRow,
   snapshotFiles,
   user,
-  withManifest,
   world,
   worldStats,
   writeFiles,
@@ -198,11 +197,6 @@ describe("files", () => {
     return Buffer.concat([head, name, member.subarray(10)]);
   }
 
-  test("a second member that begins where a read of the file ends", async () => {
-    const bytes = Buffer.concat([grow(zipped, MIB), gzipSync(lines(user(3)))]);
-    assert.equal(mustLoad(await load({ "users.ndjson.gz": bytes })).store.users.rows, 3);
-  });
-
   const damaged: [name: string, bytes: Buffer][] = [
     ["an empty file", Buffer.alloc(0)],
     ["no gzip at all", Buffer.from(text)],
@@ -285,15 +279,6 @@ describe("a generation without a manifest", () => {
       ids.add(name);
     }
     assert.equal(ids.size, variants.length);
-  });
-
-  test("the same name in a manifest with other contents can be told apart", async () => {
-    const one = mustLoad(await load(withManifest(snapshotFiles(), "g")));
-    const again = mustLoad(await load(withManifest(snapshotFiles(), "g")));
-    const other = mustLoad(await load(withManifest(snapshotFiles({ "users.ndjson": [user(2)] }), "g")));
-    assert.deepEqual([one.store.id, again.store.id, other.store.id], ["g", "g", "g"]);
-    assert.equal(one.store.contents, again.store.contents);
-    assert.notEqual(one.store.contents, other.store.contents);
   });
 });
 
