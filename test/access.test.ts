@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { PROGRAM } from "../src/features.ts";
 import { createFetchHandler } from "../src/http/fetch.ts";
-import { problemWithProxy, readClients } from "../src/model/client-address.ts";
+import { readClients } from "../src/model/client-address.ts";
 import type { Ask, Reply } from "../src/model/message.ts";
 import { requestIdOf, traceOf } from "../src/model/request-ids.ts";
 import { AccessLog } from "../src/observe/access-log.ts";
@@ -263,15 +263,6 @@ function clientOf(proxies: string, remoteAddress: string | undefined, forwarded:
   const headers = headersOf({ "x-forwarded-for": forwarded });
   return readClients(proxies.split(","))({ peer: { remoteAddress }, headers });
 }
-
-it("a list of proxies has addresses, ranges and loopback", () => {
-  for (const proxy of ["10.0.0.1", "10.0.0.0/8", "0.0.0.0/0", "::1", "fd00::/8", "::ffff:10.0.0.0/104"])
-    assert.equal(problemWithProxy(proxy), undefined, proxy);
-  const bad =
-    "10.0.0 10.0.0.256 010.0.0.1 10.0.0.0/33 10.0.0.0/ 10.0.0.0/-1 ::1/129 fe80::1%eth0 [::1] ::g localhost";
-  for (const proxy of [...bad.split(" "), ..."Loopback loopback/8 10.0.0.0/8/8 127.0.0.1:80 *".split(" ")])
-    assert.match(String(problemWithProxy(proxy)), /^must be an address, a range/, proxy);
-});
 
 describe("the client of a request", () => {
   it("is the peer, unless that is a proxy that is trusted", () => {

@@ -1,4 +1,4 @@
-/** The reader of heads: its rules one by one, and random heads compared with the parser of node:http. */
+/** The reader of heads: a few rules, and heads of clients and random ones compared with the parser of node:http. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

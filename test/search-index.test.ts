@@ -1,4 +1,4 @@
-/** The parts of the search index: its grams and their lists, sets of documents, and what is used again. */
+/** The search index: lists of very many documents, what is used again, and pauses. */
 
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";

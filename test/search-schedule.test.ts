@@ -104,6 +104,25 @@ describe("the scheduler", () => {
     assert.equal(run(1, "later", 0).result, "later");
   });
 
+  it("fails a search alone, at once or later", async () => {
+    const scheduler = new Scheduler();
+    const caller = { key: 1, isGone: () => false };
+    function* work(steps: number, result?: string): Work<string> {
+      for (let step = 0; step < steps; step++) {
+        const until = performance.now() + 1;
+        while (performance.now() < until);
+        yield;
+      }
+      if (result === undefined) throw new Error("cannot go on");
+      return result;
+    }
+    assert.throws(() => scheduler.run(work(0), caller), /cannot go on/);
+    const failing = [scheduler.run(work(2), caller), scheduler.run(work(0), caller)];
+    const good = scheduler.run(work(2, "good"), caller);
+    for (const one of failing) await assert.rejects(async () => one, /cannot go on/);
+    assert.equal(await good, "good");
+  });
+
   it("answers everybody who stays, with others coming and going", async () => {
     const event = fc.record({
       key: fc.integer({ min: 0, max: 6 }),
