@@ -233,22 +233,6 @@ describe("a change of the keys file", () => {
     assert.equal(stderr, "orrery: deleted key_c_sk_1\n");
     assert.deepEqual(readdirSync(folder).sort(), ["keys.json", ...others].sort());
   });
-
-  it("keeps the file when its lock was lost while the token was shown, and begins anew", async (t) => {
-    const keys = writeKeys(join(temporaryFolder(t), "keys.json"), keyRecord("svc_sk_1"));
-    let shows = 0;
-    await run(["keys", "create", "--keys", keys, "--name", "n"], {
-      async deliver() {
-        shows++;
-        // As if this process had been stopped for long while another made a key.
-        rmSync(`${keys}.lock`);
-        writeKeys(keys, keyRecord("svc_sk_1"), keyRecord("svc_sk_2"));
-      },
-    });
-    assert.equal(shows, 1, "the token is shown once");
-    const names = readKeys(keys).map(({ name }) => name);
-    assert.deepEqual(names, ["test", "test", "n"]);
-  });
 });
 
 function accessTo(file: string) {

@@ -12,8 +12,7 @@ import { after, describe, it, type TestContext } from "node:test";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import { whyNoSharing } from "../src/http/port.ts";
 import type { Observation } from "../src/observe/events.ts";
-import { startServer, threadsFrom } from "../src/server/server.ts";
-import { MOST_THREADS } from "../src/settings/settings.ts";
+import { startServer } from "../src/server/server.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { cleanUp, testOptions } from "./support/http-server.ts";
 import { keyRecord, writeKeys } from "./support/place.ts";
@@ -165,16 +164,6 @@ it("without servers that share a port, what needs them is a wrong call", {
     assert.equal(status, 2);
     assert.match(stderr, says);
   }
-});
-
-it("the setting takes a number of threads or auto", async () => {
-  assert.equal(threadsFrom(1), 1);
-  assert.equal(threadsFrom(MOST_THREADS), MOST_THREADS);
-  assert.ok(threadsFrom("auto") >= 1 && threadsFrom("auto") <= MOST_THREADS);
-  assert.equal(whyNoSharing({ node: "22.12.0" }, "linux"), undefined);
-  assert.equal(whyNoSharing({ node: "24.0.0" }, "linux"), undefined);
-  for (const node of ["20.19.0", "22.11.0"]) assert.match(whyNoSharing({ node }, "linux")!, /22\.12/);
-  assert.match(whyNoSharing({ node: "24.0.0" }, "win32")!, /win32/);
 });
 
 /** Starts a server that stops after the test. */
