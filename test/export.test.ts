@@ -1,11 +1,8 @@
 /** The parts of an export that need no PostgreSQL: queries, statements, URLs, error messages, files of rows. */
 
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { gunzipSync } from "node:zlib";
 import { ROW_FILES } from "../src/model/model.ts";
 import { FIELDS, TABLES } from "../src/model/schema.ts";
 import { postgresText, readPostgresUrl } from "../src/sources/postgres/postgres-url.ts";
@@ -97,29 +94,6 @@ it("errors of PostgreSQL are one line without a secret", () => {
 });
 
 describe("a file of rows", () => {
-  for (const gzip of [false, true]) {
-    it(`counts and hashes what it holds, wherever chunks end${gzip ? ", compressed" : ""}`, async (test) => {
-      const folder = temporaryFolder(test);
-      const bytes = Buffer.from('\n{"a":1}\n{"b":"é"}\n\n\n{"c":3}\n');
-      for (let size = 1; size < 9; size++) {
-        async function* chunks(): AsyncGenerator<Buffer> {
-          for (let at = 0; at < bytes.length; at += size) {
-            yield bytes.subarray(at, at + size);
-            yield Buffer.alloc(0);
-          }
-        }
-        const file = join(folder, String(size));
-        const { rows, lines, ...written } = await writeRowFile(file, chunks(), gzip);
-        assert.deepEqual([rows, lines], [3, 6]);
-        const stored = readFileSync(file);
-        assert.deepEqual(gzip ? gunzipSync(stored) : stored, bytes);
-        const hash = (of: Buffer): string => createHash("sha256").update(of).digest("hex");
-        const [sha256, plainSha256] = [hash(stored), hash(bytes)];
-        assert.deepEqual(written, { bytes: stored.length, plainBytes: bytes.length, sha256, plainSha256 });
-      }
-    });
-  }
-
   it("holds no more than a snapshot may have", async (test) => {
     const file = join(temporaryFolder(test), "users.ndjson");
     async function* rows(): AsyncGenerator<Buffer> {

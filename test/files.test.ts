@@ -15,9 +15,8 @@ import {
 import { readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { claimFolder, makeFolder } from "../src/files/folders.ts";
+import { claimFolder } from "../src/files/folders.ts";
 import { withLock } from "../src/files/lock.ts";
-import { importFailure } from "../src/util/optional-package.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { deferred } from "./support/patience.ts";
 import { until } from "./support/process.ts";
@@ -61,14 +60,6 @@ describe("a lock", { concurrency: true }, () => {
       await countTo(file, 20);
     });
   }
-
-  it("that is a folder is a fault of the place", async (t) => {
-    const { file, lock } = counter(t);
-    mkdirSync(lock);
-    date(lock, 60_000);
-    await assert.rejects(countTo(file, 1), /EISDIR|EPERM/);
-    assert.ok(existsSync(lock));
-  });
 
   it("of a dead holder counts until it is ten seconds old", async (t) => {
     const { file, lock } = counter(t);
@@ -127,23 +118,6 @@ describe("a lock", { concurrency: true }, () => {
 });
 
 describe("a folder", () => {
-  it("is made with those above it", async (t) => {
-    const folder = temporaryFolder(t);
-    assert.equal(await makeFolder(join(folder, "a/b/c")), join(folder, "a"));
-    assert.equal(await makeFolder(join(folder, "a/b/c/")), undefined);
-    assert.equal(await makeFolder(join(folder, "a/b/d")), join(folder, "a/b/d"));
-    await Promise.all(Array.from({ length: 8 }, () => makeFolder(join(folder, "x/y/z"))));
-    assert.ok(existsSync(join(folder, "x/y/z")));
-  });
-
-  it("is refused where it cannot be", { timeout: 60_000 }, async (t) => {
-    const folder = temporaryFolder(t);
-    writeFileSync(join(folder, "file"), "");
-    await assert.rejects(makeFolder(join(folder, "file")), { code: "EEXIST" });
-    await assert.rejects(makeFolder(join(folder, "file/a/b")), { code: "ENOTDIR" });
-    if (existsSync("/proc/self")) await assert.rejects(makeFolder("/proc/none/a"), { code: "ENOENT" });
-  });
-
   it("that was claimed in vain is removed again, but not what is in it", async (t) => {
     const folder = temporaryFolder(t);
     await (await claimFolder(join(folder, "a/b")))();
@@ -156,16 +130,4 @@ describe("a folder", () => {
     await unclaim();
     assert.deepEqual(readdirSync(join(folder, "c/d")), ["file"]);
   });
-});
-
-it("an optional package that cannot be imported is to be installed; other failures stay what they are", () => {
-  const why = (names: readonly string[], code: string): string => {
-    const error = Object.assign(new Error(`${code}: the cause`), { code });
-    return (importFailure(names, error, (what) => new Error(what)) as Error).message;
-  };
-  const line = "npm install a (with --global where orrery was)";
-  assert.equal(why(["a"], "ERR_MODULE_NOT_FOUND"), `needs a package that is not installed: ${line}`);
-  assert.equal(why(["a"], "EACCES"), `needs a package that is not installed (EACCES: the cause): ${line}`);
-  assert.match(why(["a", "@b/c"], "MODULE_NOT_FOUND"), /^needs packages that are .*: npm install a @b\/c \(/);
-  assert.equal(why(["a"], "ERR_DLOPEN_FAILED"), "ERR_DLOPEN_FAILED: the cause");
 });

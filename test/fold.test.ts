@@ -47,18 +47,6 @@ test("a text with up to 1,000 marks in a row is folded by the plain definition",
   assertFolded(texts, 60);
 });
 
-test("exactly 1,000 marks are one part, wherever they stand; one more is cut", () => {
-  for (const mark of ["\u0301", "\u0323", "\u05b0", "\u{1d165}", "\u09be"]) {
-    for (const before of [0, 1, 2, 499, 500, 999, 1000, 1001, 1999, 2001]) {
-      const head = "é".repeat(before);
-      assert.equal(foldingParts(`${head}${mark.repeat(MOST_MARKS)}e`).length, 1);
-      const parts = foldingParts(`${head}${mark.repeat(MOST_MARKS + 1)}e`);
-      assert.ok(parts.length > 1);
-      assert.equal(parts.join(""), `${head}${mark.repeat(MOST_MARKS + 1)}e`);
-    }
-  }
-});
-
 test("no part of any text has many more marks than 1,000 in a row", () => {
   const halfwidth = ["\uff9e", "\uff9f"];
   const runs = fc.array(fc.constantFrom(...MARKS, ...halfwidth), { minLength: 1, maxLength: 3 });
@@ -76,17 +64,6 @@ test("no part of any text has many more marks than 1,000 in a row", () => {
     }),
     { numRuns: 40 },
   );
-});
-
-test("letters that combine with each other without end are folded by the plain definition", () => {
-  const letters = fc.string({
-    unit: fc.constantFrom(..."\u{16d63}\u{16d67}\u{16d68}\u{16d69}\u{16d6a}"),
-    maxLength: 6,
-  });
-  const texts = fc
-    .tuple(letters, fc.integer({ min: 1, max: MOST_MARKS - 12 }), letters)
-    .map(([before, count, after]) => `${before}${"\u{16d67}".repeat(count)}${after}`);
-  assertFolded(texts, 60);
 });
 
 test("many marks take time in proportion to their number", () => {

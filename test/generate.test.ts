@@ -8,11 +8,8 @@ import { describe, it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { type GenerateOptions, generateSnapshot } from "../src/generate/generate.ts";
-import { drawWorldTexts } from "../src/generate/text.ts";
 import { ROW_FILES } from "../src/model/model.ts";
-import { fold } from "../src/search/fold.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
-import { createRandom } from "../src/util/random.ts";
 import { listed, type RawRow, readRows, temporaryFolder } from "./support/folders.ts";
 import { mustLoad, whileReplaced } from "./support/loaded.ts";
 import { IS_LONG } from "./support/long.ts";
@@ -233,36 +230,6 @@ describe("generated rows", () => {
       assert.ok(row.uniqueVisitors! <= row.totalVisits!);
     }
     assertShare(instances, ({ worldId }) => (visited.get(worldId)?.totalVisits ?? 0) > 1000, 0.12, 0.6);
-  });
-
-  it("have names in each script, in the sample too", () => {
-    const users = readRows(SAMPLE, "users").map(({ displayName }) => String(displayName));
-    const worlds = readRows(SAMPLE, "worlds").map(({ name }) => String(name));
-    const scripts = ["Cyrillic", "Arabic", "Han", "Hiragana", "Katakana", "Hangul"];
-    const patterns = scripts.map((script) => new RegExp(`\\p{sc=${script}}`, "u"));
-    patterns.push(/\p{Extended_Pictographic}/u, /^[\w ]*[a-z][\w ]*$/i, /[\u00c0-\u017f]/);
-    for (const pattern of patterns) {
-      for (const names of [users, worlds]) {
-        const many = names.filter((name) => pattern.test(name)).length;
-        assert.ok(many >= names.length / 100, `${pattern}: ${many} of ${names.length}`);
-      }
-    }
-  });
-
-  it("hold words that no other world has, as real ones do", () => {
-    const random = createRandom(11, "texts");
-    const count = 4000;
-    const worlds = new Map<string, number>();
-    let distinct = 0;
-    for (let at = 0; at < count; at++) {
-      const { name, description } = drawWorldTexts(random);
-      const words = new Set(fold(`${name} ${description ?? ""}`).split(/\s+/u));
-      distinct += words.size;
-      for (const word of words) worlds.set(word, (worlds.get(word) ?? 0) + 1);
-    }
-    const own = [...worlds.values()].filter((many) => many === 1).length;
-    assert.ok(own / count > 8 && own / count < 12, `${own / count} words of its own a world`);
-    assert.ok(distinct / count > 25 && distinct / count < 50, `${distinct / count} words a world`);
   });
 });
 

@@ -6,7 +6,7 @@ import { cpSync, utimesSync, writeFileSync } from "node:fs";
 import files from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { describe, it, type TestContext, test } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KeyRing } from "../src/auth/keys.ts";
 import { createCounters } from "../src/auth/limit.ts";
@@ -15,10 +15,9 @@ import { generateSnapshot } from "../src/generate/generate.ts";
 import type { Observation } from "../src/observe/events.ts";
 import { indexUsers } from "../src/search/search.ts";
 import { SnapshotKeeper } from "../src/server/load/keeper.ts";
-import { indexLoaded, type Loader, type LoaderOptions, loadHere } from "../src/server/load/loader.ts";
+import { indexLoaded, type Loader, loadHere } from "../src/server/load/loader.ts";
 import type { SnapshotOptions } from "../src/server/load/snapshot-loads.ts";
 import { fingerprintOf } from "../src/snapshot/files.ts";
-import { GrowingPauses } from "../src/util/process/pauses.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { SEARCH_BOUNDS } from "./support/loaded.ts";
 import { deferred, PATIENCE_MS } from "./support/patience.ts";
@@ -105,28 +104,6 @@ describe("a load that fails although its files may be good", () => {
       await tick(60_000);
       assert.equal(loads, 5);
     });
-
-  it("is not tried again once the keeper has stopped", async (t) => {
-    let loads = 0;
-    const load: Loader = (...call) => (loads++ === 0 ? loadHere(...call) : Promise.resolve(DIED));
-    const keeper = await SnapshotKeeper.open(watched(snapshot, load, []), () => {});
-    t.mock.timers.enable({ apis: ["setTimeout"] });
-    await keeper.reload();
-    assert.equal(loads, 2);
-    keeper.stop();
-    t.mock.timers.tick(600_000);
-    await settle();
-    assert.equal(loads, 2);
-    keeper.close();
-  });
-});
-
-test("pauses double up to a limit, and begin anew when something worked", () => {
-  const pauses = new GrowingPauses(5000);
-  const all = Array.from({ length: 8 }, () => pauses.next());
-  assert.deepEqual(all, [5000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
-  pauses.reset();
-  assert.equal(pauses.next(), 5000);
 });
 
 it("close ends a running load; reloads that wait settle, and nothing is loaded any more", async () => {
@@ -271,44 +248,6 @@ describe("keys", () => {
     assert.deepEqual(taken.at(-1), ["a", "b"]);
   });
 
-  it("asked for a thousand times are read once more after the running one, and not at all after a stop", async (t) => {
-    const { fake, keeper } = await keep(t);
-    const [first, second] = [deferred<string>(), deferred<string>()];
-    fake.reads.push(() => first.promise);
-    const asked = Array.from({ length: 1000 }, () => keeper.reload());
-    await until(() => fake.count === 2, "the reading under way");
-    first.resolve(fake.text);
-    await Promise.all(asked);
-    assert.equal(fake.count, 3);
-
-    fake.reads.push(() => second.promise);
-    const under = keeper.reload();
-    await until(() => fake.count === 4, "a reading under way");
-    const behind = keeper.reload();
-    keeper.stop();
-    second.resolve(fake.text);
-    await Promise.all([under, behind, keeper.reload()]);
-    assert.equal(fake.count, 4);
-  });
-
-  it("are taken when the file holds something new; a look that finds the same text says so", async (t) => {
-    const taken: number[] = [];
-    const { fake, keeper, kinds } = await keep(t, (ring) => taken.push(ring.size));
-    const before = fake.text;
-    await keeper.reload();
-    fake.text = "no keys";
-    await keeper.reload();
-    assert.match(keeper.problem()!, /keys\.json/);
-    fake.text = before;
-    await keeper.reload();
-    assert.equal(keeper.problem(), undefined);
-    fake.text = textOf("a", "b");
-    await keeper.reload();
-    const expected = ["keys-loaded", "keys-unchanged", "keys-refused", "keys-unchanged", "keys-loaded"];
-    assert.deepEqual(kinds, expected);
-    assert.deepEqual(taken.slice(1), [2], "taken at the start and when there was a new key");
-  });
-
   it("with a fault are read again when the file changes, and not before", async (t) => {
     t.mock.timers.enable({ apis: ["setTimeout"] });
     const { fake, kinds } = await keep(t);
@@ -346,20 +285,4 @@ describe("keys", () => {
     isBroken = false;
     await until(() => taken.at(-1) === 3, "the third key");
   });
-});
-
-test("progress is told at the start and not in a reload, when it would wake the serving thread for nobody", async (t) => {
-  const where = join(folder, "told");
-  cpSync(snapshot, where, { recursive: true });
-  const loads: LoaderOptions[] = [];
-  const load: Loader = (from, options) => {
-    loads.push(options);
-    return loadHere(from, options);
-  };
-  const keeper = await SnapshotKeeper.open({ ...watched(where, load, []), onProgress() {} }, () => {});
-  t.after(() => keeper.close());
-  cpSync(other, where, { recursive: true });
-  await keeper.reload();
-  const tells = loads.map(({ onProgress }) => onProgress !== undefined);
-  assert.deepEqual(tells, [true, false]);
 });

@@ -57,16 +57,6 @@ describe("the use of a key", () => {
     countUse(use!, 0, undefined, now);
     assert.equal(useOf(threads, 0).passed, 2 ** 32 + 1);
   });
-
-  it("is of no key without a slot, or with one beyond the tables", () => {
-    const threads = createKeyUse(1, 2);
-    for (const slot of [-1, 2]) {
-      countUse(threads[0]!, slot, undefined, HOUR_MS);
-      countBusy(threads[0]!, slot);
-      assert.deepEqual([useOf(threads, slot).lastUsed, requestsOf(threads, slot)], [null, 0]);
-    }
-    assert.ok(threads[0]!.every((value) => value === 0));
-  });
 });
 
 describe("a page of keys", () => {

@@ -101,14 +101,11 @@ describe("keys create", () => {
     const made = readKeys(keys).length;
     for (const [wrong, message] of Object.entries({
       "2990-02-31": /there is no day/,
-      "2990-1-31": /is neither/,
       "2990": /is neither/,
       "1y": /unknown unit "y"/,
-      "1.5w": /is neither/,
       "2030-01-31T12:00:00": /has no time zone; append Z for UTC/,
       "99999999w": /after the year 9999/,
       "2020-01-01": /must be in the future, is 2020-01-01T00:00:00\.000Z/,
-      "2020-01-01T00:00:00Z": /must be in the future/,
       "0d": /must be in the future/,
     }))
       await assert.rejects(create(keys, "--expires", wrong), { name: "UsageError", message });
@@ -236,22 +233,6 @@ describe("a change of the keys file", () => {
     assert.equal(stderr, "orrery: deleted key_c_sk_1\n");
     assert.deepEqual(readdirSync(folder).sort(), ["keys.json", ...others].sort());
   });
-
-  it("keeps the file when its lock was lost while the token was shown, and begins anew", async (t) => {
-    const keys = writeKeys(join(temporaryFolder(t), "keys.json"), keyRecord("svc_sk_1"));
-    let shows = 0;
-    await run(["keys", "create", "--keys", keys, "--name", "n"], {
-      async deliver() {
-        shows++;
-        // As if this process had been stopped for long while another made a key.
-        rmSync(`${keys}.lock`);
-        writeKeys(keys, keyRecord("svc_sk_1"), keyRecord("svc_sk_2"));
-      },
-    });
-    assert.equal(shows, 1, "the token is shown once");
-    const names = readKeys(keys).map(({ name }) => name);
-    assert.deepEqual(names, ["test", "test", "n"]);
-  });
 });
 
 function accessTo(file: string) {
@@ -362,9 +343,6 @@ describe("keys update", () => {
     const usage: [args: string[], message: RegExp][] = [
       [[ID], /^nothing to change: give --name, --owner, --note, --scope, --limit or --expires/],
       [[ID, "--limit", "0"], /^--limit: must be default or a whole number of at least 1, is "0"/],
-      [[ID, "--limit", "none"], /^--limit: must be default or/],
-      [[ID, "--scope", "read:world"], /did you mean read:worlds/],
-      [[ID, "--expires", "2020-01-01"], /^--expires: must be in the future/],
       [[ID, "--name", " "], /^--name: must not be empty/],
       [[CLI_ID, "--limit", "5"], /^--limit: key_x_tool is a CLI token/],
       [[CLI_ID, "--name", "n", "--scope", "read:users"], /^--scope: key_x_tool is a CLI token/],
@@ -488,16 +466,6 @@ describe("keys rotate", () => {
     const message = /^CommandError: .*expired at 2020.*orrery keys update key_abcdef --expires/;
     await assert.rejects(expired.keys("rotate", ID), message);
     assert.equal(readFileSync(expired.file, "utf8"), text);
-  });
-
-  it("changes nothing when the token cannot be printed", async (t) => {
-    const { file } = keysFile(t);
-    const before = readFileSync(file, "utf8");
-    const deliver = () => Promise.reject(noSpace());
-    const rotating = run(["keys", "rotate", ID, "--keys", file], { deliver });
-    const message = /cannot be written .*\(ENOSPC\); the key is as before$/;
-    await assert.rejects(rotating, { name: "CommandError", message });
-    assert.equal(readFileSync(file, "utf8"), before);
   });
 
   it("leaves expired tokens to the next write, of whatever key", async (t) => {
@@ -655,13 +623,7 @@ describe("a reload of the keys file", () => {
       const after = ringOf({ ...one, ...change }, other);
       const told = JSON.stringify(change);
       assert.deepEqual(compareKeys(before, after), { added: 0, changed: 1, removed: 0 }, told);
-      assert.deepEqual(compareKeys(after, before), { added: 0, changed: 1, removed: 0 }, told);
     }
-    assert.deepEqual(compareKeys(before, ringOf(other, one)), { added: 0, changed: 0, removed: 0 });
-    assert.deepEqual(compareKeys(before, new KeyRing()), { added: 0, changed: 0, removed: 2 });
-    // Two keys that swap their tokens.
-    const swapped = ringOf({ ...one, sha256: other.sha256 }, { ...other, sha256: one.sha256 });
-    assert.equal(compareKeys(before, swapped).changed, 2);
   });
 });
 
@@ -758,16 +720,5 @@ describe("a keys file that is edited again and again", () => {
         }
       }),
     );
-  });
-
-  it("leaves no token that was used and whose key is gone or changed", () => {
-    const counters = createCounters(60);
-    const before = createKeyRing([keyRecord("svc_sk_1"), keyRecord("svc_sk_2")], counters);
-    const after = createKeyRing([keyRecord("svc_sk_2", { active: false })], counters);
-    const served = new KeyRing(new Map(before.tokens));
-    for (const token of ["svc_sk_1", "svc_sk_2"]) assert.ok(served.find(token)?.active);
-    const changed = served.changedBy(after.changesSince(before));
-    assert.equal(changed.find("svc_sk_1"), undefined);
-    assert.equal(changed.find("svc_sk_2")?.active, false);
   });
 });

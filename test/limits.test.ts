@@ -1,15 +1,11 @@
-/** The hard limits: each can be reached; one more fails with one line, before it takes more memory. */
+/** The hard limits: arrays and numbers can hold them; one more fails with one line. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { describe, it, test } from "node:test";
+import { it, test } from "node:test";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import { wordsFor } from "../src/search/grams.ts";
-import { indexUsers, indexWorlds } from "../src/search/search.ts";
-import { joinTexts } from "../src/search/texts.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
-import { TextColumn } from "../src/store/bytes.ts";
-import { ArrivingIds } from "../src/store/ids.ts";
 import {
   checkLimit,
   MOST_CODE_UNITS,
@@ -19,17 +15,13 @@ import {
   MOST_TABLE_BYTES,
   MOST_TEXTS,
 } from "../src/store/limits.ts";
-import { countUp } from "../src/store/order.ts";
-import { packBlock } from "../src/store/table.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
 const WORD = 2 ** 32;
 
-const told = (most: number, what: string) => ({ name: "LimitError", message: `more than ${most} ${what}` });
-
 test("a count at its limit is well, and one above is not", () => {
   checkLimit(7, 7, "things");
-  assert.throws(() => checkLimit(8, 7, "things"), told(7, "things"));
+  assert.throws(() => checkLimit(8, 7, "things"), { name: "LimitError", message: "more than 7 things" });
 });
 
 test("the limits are within what numbers and arrays can hold", () => {
@@ -45,54 +37,6 @@ test("the limits are within what numbers and arrays can hold", () => {
   // The key of a gram is its number times 65,536, plus a unit.
   assert.ok(MOST_GRAMS * 65_536 <= Number.MAX_SAFE_INTEGER && MOST_GRAMS * 2 < WORD);
   assert.ok(MOST_LIST_WORDS - 1 < WORD);
-});
-
-describe("columns and tables", () => {
-  it("take so many ids", () => {
-    const ids = new ArrivingIds(1025);
-    const id = new Uint32Array(4);
-    for (id[0] = 0; id[0] < 1025; id[0]++) assert.equal(ids.add(id, 0), -1);
-    assert.throws(() => ids.add(id, 0), told(1025, "rows"));
-    // A known id does not count as a new row.
-    id[0] = 3;
-    assert.equal(ids.add(id, 0), 3);
-    const few = new ArrivingIds(1024);
-    for (id[0] = 0; id[0] < 1024; id[0]++) few.add(id, 0);
-    assert.throws(() => few.add(id, 0), told(1024, "rows"));
-  });
-
-  it("take so many bytes of rows", () => {
-    const mostBytes = 2 * 2 ** 24;
-    const texts = new TextColumn([], mostBytes);
-    const row = "x".repeat(80_000);
-    // Chunks of 256 and 512 KiB; a row fits only if there is room for three bytes a character.
-    const fits = 1 + Math.floor((2 ** 18 - 240_000) / 80_000) + 1 + Math.floor((2 ** 19 - 240_000) / 80_000);
-    for (let at = 0; at < fits; at++) texts.push(row);
-    assert.throws(() => texts.push(row), told(mostBytes, "bytes of visible rows"));
-    assert.throws(() => texts.beginText(400_000), told(mostBytes, "bytes of visible rows"));
-  });
-
-  it("pack so many bytes of rows", () => {
-    const texts = new TextColumn();
-    for (const text of ["{1}", "{22}"]) texts.push(text);
-    assert.equal(packBlock(texts, countUp(2), 10).bytes.length, 9);
-    assert.throws(() => packBlock(texts, countUp(2), 9), told(9, "bytes of visible rows"));
-  });
-});
-
-describe("an index", () => {
-  it("takes so many code units of texts", () => {
-    const texts = ["x".repeat(1000), "y".repeat(1000), ""];
-    // Each with a line break after it.
-    assert.equal(joinTexts(3, (at) => texts[at]!, 2003).units.length, 2003);
-    assert.throws(() => joinTexts(3, (at) => texts[at]!, 2002), told(2002, "UTF-16 units of searched texts"));
-  });
-
-  it("takes so many names and worlds", () => {
-    const never = (): string => assert.fail("a text was read");
-    assert.throws(() => indexUsers(MOST_TEXTS + 1, never), told(MOST_TEXTS, "names of users"));
-    assert.throws(() => indexWorlds(MOST_TEXTS + 1, never, never), told(MOST_TEXTS, "worlds"));
-  });
 });
 
 it("a snapshot with more rows than a table can hold is refused with one line, until its files change", async (t) => {

@@ -7,17 +7,11 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { keepStatusBelow } from "../src/cli/console.ts";
-import { CLEAR_LINE, startProgress } from "../src/cli/terminal.ts";
+import { CLEAR_LINE } from "../src/cli/terminal.ts";
 import { PROGRAM } from "../src/features.ts";
-import { event, type Observation, type Observe } from "../src/observe/events.ts";
 import { createLog } from "../src/observe/log/log.ts";
-import { MAX_BULK_BYTES, Sink } from "../src/observe/log/sink.ts";
-import {
-  BatchSender,
-  MAX_LINES,
-  type ObservationBatch,
-  takeBatch,
-} from "../src/server/threads/serving-messages.ts";
+import { Sink } from "../src/observe/log/sink.ts";
+import { BatchSender, type ObservationBatch } from "../src/server/threads/serving-messages.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { OBSERVATIONS } from "./support/observations.ts";
 import { jsonLines, type LogLine, until } from "./support/process.ts";
@@ -60,24 +54,6 @@ describe("the log", () => {
     assert.doesNotMatch(line!.slice(0, -1), /[\u0000-\u001f\u007f-\u009f]/);
   });
 });
-
-/** Never called: the compiler checks the mistakes in it. */
-function misspell(observe: Observe): void {
-  // @ts-expect-error an unknown kind
-  observe({ kind: "key-loaded", keys: 1 });
-  // @ts-expect-error an unknown field
-  observe({ kind: "keys-loaded", key: 1 });
-  // @ts-expect-error a reserved field, which every line has
-  event<{ level: string }>({ level: "info", text: "", meaning: "" });
-  // @ts-expect-error an unknown metric
-  event<object>({ level: "info", text: "", meaning: "", counts: { load: "loaded" } });
-  // @ts-expect-error an unknown value of the metric's label
-  event<object>({ level: "info", text: "", meaning: "", counts: { loads: "lost" } });
-  // @ts-expect-error a field missing from the event
-  event<{ ms: number }>({ level: "info", text: ({ us }) => `${us}`, meaning: "" });
-}
-
-void misspell;
 
 const folder = temporaryFolder();
 
@@ -221,33 +197,6 @@ describe("a status line", () => {
     }
     assert.deepEqual(shown(output), ["one", "two", "three", "four", ""]);
   });
-
-  it("fits the terminal, since one that wraps cannot be cleared", (t) => {
-    let now = 0;
-    t.mock.method(performance, "now", () => now);
-    for (const columns of [20, 45, 80, 200]) {
-      const texts: string[] = [];
-      const io = { isTerminal: true, columns, complain: (text: string) => texts.push(text) };
-      const bar = startProgress(io, "x".repeat(50));
-      now += 1000;
-      for (const share of [0, 0.5, 1]) bar.show(share);
-      bar.end();
-      assert.equal(texts.length, 4);
-      for (const text of texts) assert.ok(text.slice(CLEAR_LINE.length).length < columns, text);
-      assert.equal(texts.at(-1), CLEAR_LINE);
-    }
-  });
-});
-
-it("a text that is too long for an idle log is reported as dropped, and later lines are written", async () => {
-  const file = join(folder, "too-long.log");
-  const { log, dropped } = openCounting(file);
-  assert.ok(MAX_LINES + 100_000 < MAX_BULK_BYTES, "a batch of a thread");
-  log.write("x\n".repeat(MAX_BULK_BYTES), true);
-  assert.equal(dropped(), MAX_BULK_BYTES);
-  log.write("a line\n", true);
-  await log.flush();
-  assert.equal(readFileSync(file, "utf8"), "a line\n");
 });
 
 const request = OBSERVATIONS.find(({ kind }) => kind === "request")!;
@@ -277,11 +226,5 @@ describe("observations of a thread", () => {
     sender.observe(request);
     await turn();
     assert.equal(kept() + dropped, 200_002);
-  });
-
-  it("are told of one by one, and what was dropped at the end", () => {
-    const seen: Observation[] = [];
-    takeBatch({ lines: "", observations: [request], dropped: 7 }, (observation) => seen.push(observation));
-    assert.deepEqual(seen, [request, { kind: "log-lines-dropped", count: 7 }]);
   });
 });

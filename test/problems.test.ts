@@ -175,11 +175,6 @@ it("hidden worlds are counted in rows, in rows that are used again, and in a pre
 });
 
 describe("shared limits", () => {
-  it("are not shared where nobody asked for it", () => {
-    const none = { server: null, since: null, problem: null, replicas: null, requests: null };
-    assert.deepEqual(limitsStatus(undefined), { shared: false, losses: 0, ...none });
-  });
-
   it("say since when the server is away, and how often it was lost", () => {
     const told = { since: new Date(NOW).toISOString(), losses: 2, problem: "late", replicas: 3 };
     const figures = { asks: 9, failures: 2, waited: 5, alone: 3, refused: 1 };

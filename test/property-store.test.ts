@@ -5,7 +5,6 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { formatTime, parseTime } from "../src/model/time.ts";
 import { formatUuid, parseUuid } from "../src/model/uuid.ts";
-import { ArrivingIds, createIdMap, findId, findWords } from "../src/store/ids.ts";
 import { isModelUuid, modelTime, modelTimeText } from "./conformance/model.ts";
 import { textIn, weighted } from "./conformance/property.ts";
 
@@ -107,41 +106,5 @@ describe("ids", () => {
       { numRuns: 5000 },
     );
     assert.ok(good > 30 && bad > 1000, `${good} good, ${bad} bad`);
-  });
-
-  test("are found in the map where the naive map has them", () => {
-    // Few bits, so that many ids differ in one word only.
-    const bits = fc.constantFrom(0, 1, 2, 0x10000, 0x8000_0000);
-    const near = fc.tuple(bits, bits, bits, fc.nat(40));
-    const list = fc.oneof(
-      fc.array(near, { maxLength: 300 }),
-      fc.array(words, { maxLength: 100 }),
-      // Enough that the map of arriving ids grows twice.
-      fc.nat(9).map((seed) => Array.from({ length: 2300 }, (_, at) => [seed, at % 3, 7, at] as const)),
-    );
-    fc.assert(
-      fc.property(list, fc.array(near, { maxLength: 30 }), (given, probes) => {
-        const naive = new Map<string, number>();
-        const arriving = new ArrivingIds();
-        for (const four of given) {
-          const known = naive.get(String(four));
-          assert.equal(arriving.add(Uint32Array.from([5, ...four]), 1), known ?? -1);
-          if (known === undefined) naive.set(String(four), naive.size);
-        }
-        assert.equal(arriving.length, naive.size);
-        const packed = Uint32Array.from([...naive.keys()].flatMap((key) => key.split(",").map(Number)));
-        assert.deepEqual(arriving.words.slice(0, packed.length), packed);
-        const map = createIdMap(packed);
-        for (const four of [...given, ...probes]) {
-          const row = naive.get(String(four)) ?? -1;
-          const probe = Uint32Array.from(four);
-          if (row >= 0) assert.equal(arriving.add(probe, 0), row);
-          assert.equal(findWords(map, probe, 0), row);
-          assert.equal(findId(map, formatUuid(probe, 0).toUpperCase()), row);
-        }
-        assert.equal(findId(map, "no id"), -1);
-      }),
-      { numRuns: 120 },
-    );
   });
 });

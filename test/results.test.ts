@@ -1,7 +1,6 @@
 /** The document of the results: every part has its place and its result; the chart shows the figures of the table. */
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -9,7 +8,6 @@ import { ratiosOf } from "../bench/http/report.ts";
 import { assemble, placesOf, type Result } from "../bench/report/assemble.ts";
 import { PARTS, SMOKED } from "../bench/report/parts.ts";
 import { summarize } from "../bench/report/summary.ts";
-import { missing } from "../bench/support/need.ts";
 import { spread } from "../bench/support/output.ts";
 
 const BENCH = join(process.cwd(), "bench");
@@ -46,25 +44,6 @@ describe("the document of the results", () => {
     const results = PARTS.map(({ name }) => result(name));
     assert.ok(assemble(TEMPLATE, results, RUN, DRAWN).length > 1000);
     assert.throws(() => assemble(TEMPLATE, results.slice(1), RUN, DRAWN), /^Error: http has no result$/);
-  });
-
-  it("is not made by a run that names no part, nor with a program missing, and the line says the cure", () => {
-    const ran = spawnSync(process.execPath, ["--import", "tsx", "bench/results.ts", "--only", "htp"], {
-      encoding: "utf8",
-    });
-    assert.equal(ran.status, 1);
-    assert.match(ran.stderr, /^no results: no part htp; --only takes http, http-autocannon,/m);
-    const { PATH } = process.env;
-    try {
-      process.env.PATH = "/nowhere:/bin";
-      assert.equal(missing([]), undefined);
-      process.env.PATH = "/nowhere";
-      const line =
-        /^not installed: nginx, wrk\. Install with: apt-get install -y --no-install-recommends nginx-light wrk$/;
-      assert.match(missing(["nginx", "wrk", "nginx"])!, line);
-    } finally {
-      process.env.PATH = PATH;
-    }
   });
 });
 

@@ -79,8 +79,6 @@ async function errorOf(name: string, text: string): Promise<unknown> {
 describe("damage of the installation", () => {
   for (const [name, text] of [
     ["cut-off.mjs", "export function start() {\n"],
-    ["half-a-class.mjs", "export class Thread { start() { this.#fail(); } }"],
-    ["half-a-word.mjs", "export const text = 'abc"],
     ["names-nothing.mjs", 'import { nothing } from "node:path";'],
     ["imports-nothing.mjs", 'import "./nowhere.mjs";'],
   ] as const) {

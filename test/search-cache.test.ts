@@ -120,22 +120,6 @@ describe("the cache", () => {
     assert.equal(search.counts().bytes - before, 5000);
     assert.ok(bytes < before);
   });
-
-  test("is looked into again when a search begins that waited", async () => {
-    let asked = 0;
-    const cached = new CachedSearch(
-      function* search() {
-        asked++;
-        for (let at = 0; at < 3; at++) yield;
-        return { total: 1, rows: Uint32Array.of(7) };
-      },
-      { cacheBytes: 100_000, scheduler: new Scheduler(undefined, () => 1), count: undefined },
-    );
-    // Its clock makes each step last for a slice.
-    const found = await Promise.all([1, 2, 3].map(() => cached.find("users", "a", PAGE, STAYS)));
-    for (const one of found) assert.deepEqual([...(one as Found).rows], [7]);
-    assert.equal(asked, 1);
-  });
 });
 
 /** Bounds of both kinds, the shared one with views of several threads. */

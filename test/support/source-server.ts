@@ -61,8 +61,6 @@ export async function startHost(files: ReadonlyMap<string, Buffer> = new Map(), 
     else response.writeHead(200, { "content-length": bytes.length }).end(bytes);
   };
   const server = tls === undefined ? createServer(answer) : createTlsServer(tls, answer);
-  let connections = 0;
-  server.on(tls === undefined ? "connection" : "secureConnection", () => connections++);
   let port = 0;
   const open = async (): Promise<void> => {
     port = await listen(server, port);
@@ -75,8 +73,6 @@ export async function startHost(files: ReadonlyMap<string, Buffer> = new Map(), 
     fault: undefined as Fault | undefined,
     sendFile,
     asked: [] as { name: string; headers: IncomingMessage["headers"]; status: () => number }[],
-    /** Number of connections so far. */
-    connections: () => connections,
     /** Number of connections now. */
     openConnections: () =>
       new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count))),
