@@ -143,6 +143,19 @@ describe("a snapshot by URL", () => {
     }
   });
 
+  it("that is published during the first download ends the start, and leaves nothing in the way of the next one", async (t) => {
+    const source = follow(host.url, fresh(t));
+    host.fault = (request, response) => {
+      if (!request.url!.endsWith("instances.ndjson")) return false;
+      host.files = SECOND;
+      host.fault = undefined;
+      response.writeHead(200).end("another version");
+      return true;
+    };
+    await assert.rejects(source.ask("start"), /instances\.ndjson: .*\(there is no earlier copy\)$/);
+    assert.equal(await generationIn(await source.ask("start")), "second");
+  });
+
   it("whose copy is damaged is downloaded whole, once the load has found it", async (t) => {
     const cache = fresh(t);
     const place = copiesFolderOf(cache, host.url);
@@ -317,6 +330,12 @@ const LIES: readonly Lie[] = [
     /not valid JSON/,
   ],
   [
+    "one byte too long, in chunks",
+    (response, bytes) => response.writeHead(200).end(Buffer.concat([bytes, Buffer.from("x")])),
+    /: has more than the \d+ bytes that the manifest says$/,
+    /not valid JSON/,
+  ],
+  [
     "too short, in chunks",
     (response, bytes) => response.writeHead(200).end(bytes.subarray(1)),
     /: ended after \d+ of \d+ bytes$/,
@@ -341,6 +360,7 @@ const LIES: readonly Lie[] = [
     /: is larger than 1 MiB$/,
   ],
   ["silent", () => {}, NO_PROGRESS],
+  ["stalled", (response, bytes) => response.write(bytes.subarray(0, 9)), NO_PROGRESS],
   [
     "a trickle",
     (response) => {
@@ -350,6 +370,7 @@ const LIES: readonly Lie[] = [
     NO_PROGRESS,
   ],
   ["reset", (response) => response.socket!.resetAndDestroy(), /: connection reset by peer \(ECONNRESET\)$/],
+  ["reset in the body", (response) => response.write("x", () => response.socket!.resetAndDestroy()), CLOSED],
   [
     "cut off",
     (response, { length }) =>

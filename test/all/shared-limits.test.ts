@@ -134,17 +134,23 @@ const sets =
   (redis) =>
     redis.cli("CONFIG", "SET", name, value);
 
-/** Faults of a server, and how to end them. */
-const FAULTS: readonly (readonly [name: string, fault: Deed, mend: Deed])[] = [
-  ["hangs", (redis) => redis.signal("SIGSTOP"), (redis) => redis.signal("SIGCONT")],
-  ["is killed and comes back empty", (redis) => redis.signal("SIGKILL"), (redis) => redis.restart()],
-  ["has no memory", sets("maxmemory", "1"), sets("maxmemory", "0")],
+/** Faults of a server, how to end them, and whether it has the counts afterwards. */
+const FAULTS: readonly (readonly [name: string, more: readonly string[], fault: Deed, mend: Deed])[] = [
+  ["hangs", [], (redis) => redis.signal("SIGSTOP"), (redis) => redis.signal("SIGCONT")],
+  ["is killed and comes back empty", [], (redis) => redis.signal("SIGKILL"), (redis) => redis.restart()],
+  [
+    "is killed and comes back with its data",
+    ["--appendonly", "yes", "--appendfsync", "always"],
+    (redis) => redis.signal("SIGKILL"),
+    (redis) => redis.restart(),
+  ],
+  ["has no memory", [], sets("maxmemory", "1"), sets("maxmemory", "0")],
 ];
 
 describe("a server that", { skip, concurrency: 2 }, () => {
-  for (const [name, fault, mend] of FAULTS) {
+  for (const [name, more, fault, mend] of FAULTS) {
     it(`${name} is lost once, replicas count alone meanwhile, and exactly the limit passes afterwards`, async () => {
-      const redis = await startRedis();
+      const redis = await startRedis(more);
       const [one, other] = await startPair(redis.url);
       // The one that loses it was told the newest count.
       assert.equal(await countAll([other, one], "a", 40, 5), 10);

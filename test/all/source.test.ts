@@ -1,16 +1,25 @@
-/** A snapshot by URL: servers in processes of their own, a broken file, kills and full disks. */
+/** A snapshot by URL: servers in processes of their own, a broken file, kills, full disks, and manifests that will not do. */
 
 import assert from "node:assert/strict";
 import { existsSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { after, before, describe, it, type TestContext } from "node:test";
 import { copiesFolderOf } from "../../src/sources/url/copies.ts";
 import { snapshotFiles, temporaryFolder, user, withManifest } from "../support/folders.ts";
 import { unavailable } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
 import { generationOf, get, run, type Served, serve, start, until, untilReply } from "../support/process.ts";
-import { type Host, leftOvers, startHost } from "../support/source-server.ts";
+import {
+  FIRST,
+  follow,
+  freshen,
+  generationIn,
+  type Host,
+  leftOvers,
+  SECOND,
+  startHost,
+} from "../support/source-server.ts";
 import { smallDisk } from "./support/small-disk.ts";
 
 function snapshot(generation: string, users = 1): Map<string, Buffer> {
@@ -127,6 +136,24 @@ describe("a server whose snapshot comes by URL", () => {
     await server.stop();
   });
 
+  it("shares its cache folder with others that start and change at the same time", async (t) => {
+    const { cache, keys } = makePlace(t);
+    const source = await hostFor(t, snapshot("g0", 500));
+    const settings = ["--cache", cache, "--watch", "0.05"];
+    const servers = await Promise.all([1, 2, 3].map(() => serve(source.url, keys, settings)));
+    for (let turn = 1; turn <= 4; turn++) {
+      source.files = snapshot(`g${turn}`, 500 + turn);
+      // Some changes come before the previous one has reached every server.
+      if (turn !== 2) await Promise.all(servers.map((server) => untilServed(server, `g${turn}`)));
+    }
+    await Promise.all(servers.map((server) => untilServed(server, "g4")));
+    for (const server of servers) {
+      for (const event of ["snapshot-refused", "defect"]) assert.deepEqual(server.logs(event), []);
+      await server.stop();
+    }
+    assert.deepEqual(leftOvers(cache), []);
+  });
+
   it("goes on while the disk of its cache is full, and afterwards", async (t) => {
     // First, before any hook that removes folders: hooks run in the order of their registration.
     const cache = smallDisk(t, "1m");
@@ -143,5 +170,57 @@ describe("a server whose snapshot comes by URL", () => {
     await untilServed(server, "second");
     assert.deepEqual(leftOvers(cache), []);
     await server.stop();
+  });
+});
+
+describe("a snapshot by URL from a faulty host", () => {
+  let host: Host;
+  before(async () => {
+    host = await startHost(FIRST);
+  });
+  after(() => host.close());
+  const fresh = (t: TestContext): string => freshen(host, t);
+
+  it("with a manifest that will not do changes nothing and is told in a line", async (t) => {
+    const manifest = JSON.parse(FIRST.get("manifest.json")!.toString()) as { files: Record<string, object> };
+    const manifestWith = (files: object): Map<string, Buffer> =>
+      new Map(SECOND).set(
+        "manifest.json",
+        Buffer.from(JSON.stringify({ ...manifest, generation: "x", files })),
+      );
+    const huge = { rows: 1, bytes: 1e15, sha256: "0".repeat(64) };
+    const cases: [what: string, files: Map<string, Buffer>, says: RegExp][] = [
+      [
+        "a missing table",
+        manifestWith({ "users.ndjson": manifest.files["users.ndjson"]! }),
+        /files: must be users/,
+      ],
+      ["a path", manifestWith({ ...manifest.files, "../users.ndjson": {} }), /is not a file of a snapshot/],
+      [
+        "a petabyte",
+        manifestWith({ ...manifest.files, "users.ndjson": huge }),
+        /bytes together, more than the 16 GiB that a snapshot may have/,
+      ],
+    ];
+    for (const [what, files, says] of cases) {
+      const cache = fresh(t);
+      host.files = files;
+      await assert.rejects(follow(host.url, cache).ask(), (error: Error) => {
+        assert.match(error.message, says, what);
+        assert.match(error.message, /^http:\S+: [^\n]+ \(there is no earlier copy\)$/);
+        return error.name === "SourceError";
+      });
+      host.files = FIRST;
+      const source = follow(host.url, cache);
+      const folder = await source.ask();
+      host.files = files;
+      assert.equal(await source.ask("watch"), folder, what);
+      assert.equal(await generationIn(folder), "first");
+      assert.match(source.of("source-failed")[0]!.problem, says);
+      assert.deepEqual(leftOvers(cache), []);
+      host.files = SECOND;
+      assert.equal(await generationIn(await source.ask("reload")), "second", what);
+      assert.equal(source.of("source-recovered").length, 1);
+    }
   });
 });
