@@ -25,14 +25,6 @@ import { responseText } from "./write.ts";
 
 const FAULT_OF_CODE: Readonly<Record<string, FaultName>> = {
   HPE_HEADER_OVERFLOW: "headTooLarge",
-  HPE_INVALID_METHOD: "requestLine",
-  HPE_INVALID_URL: "requestLine",
-  HPE_INVALID_VERSION: "requestLine",
-  HPE_INVALID_CONSTANT: "requestLine",
-  HPE_INVALID_HEADER_TOKEN: "field",
-  HPE_INVALID_CONTENT_LENGTH: "length",
-  HPE_UNEXPECTED_CONTENT_LENGTH: "length",
-  HPE_INVALID_TRANSFER_ENCODING: "coding",
   HPE_INVALID_CHUNK_SIZE: "bodyNotAllowed",
   HPE_CHUNK_EXTENSIONS_OVERFLOW: "bodyNotAllowed",
   HPE_INVALID_EOF_STATE: "incomplete",

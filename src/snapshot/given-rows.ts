@@ -51,20 +51,11 @@ async function eachRow(
   signal: AbortSignal | undefined,
 ): Promise<number> {
   let count = 0;
-  const pause = async (): Promise<void> => {
+  for await (const row of rows) {
+    take(row, count++);
+    if (count % AT_ONCE !== 0) continue;
     signal?.throwIfAborted();
     await setImmediate();
-  };
-  if (Symbol.iterator in rows) {
-    for (const row of rows) {
-      take(row, count++);
-      if (count % AT_ONCE === 0) await pause();
-    }
-  } else {
-    for await (const row of rows) {
-      take(row, count++);
-      if (count % AT_ONCE === 0) await pause();
-    }
   }
   return count;
 }

@@ -319,28 +319,22 @@ for (const kind of ["TCP", "Unix"]) {
 /** Hands over a socket that a service manager would not. */
 const UNREADY = `
 import os, socket, sys
-kind, path = sys.argv[1:3]
-held = socket.socket(socket.AF_UNIX if kind == "unix" else socket.AF_INET)
-if kind == "bound": held.bind(("127.0.0.1", 0))
-if kind == "unix": held.bind(path)
-if kind == "connected":
-    other = socket.socket(); other.bind(("127.0.0.1", 0)); other.listen()
-    held.connect(other.getsockname())
+held = socket.socket()
+other = socket.socket(); other.bind(("127.0.0.1", 0)); other.listen()
+held.connect(other.getsockname())
 os.dup2(held.fileno(), 3)
 os.set_inheritable(3, True)
 os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
-os.execvp(sys.argv[3], sys.argv[3:])
+os.execvp(sys.argv[1], sys.argv[1:])
 `;
 
-for (const kind of ["unbound", "bound", "unix", "connected"]) {
-  test(`a socket that does not listen is refused in one line: ${kind}`, async (t) => {
-    const { folder, args } = settings(t);
-    const handing = ["python3", "-c", UNREADY, kind, join(folder, "api.sock"), ...COMMAND] as const;
-    const { ended, stdout, stderr } = start(args, {}, handing);
-    assert.deepEqual([(await ended).status, stdout()], [1, ""], stderr());
-    assert.match(stderr(), /orrery: cannot listen on fd:3: descriptor 3 is no listening socket\n$/);
-  });
-}
+test("a connected socket is refused in one line", async (t) => {
+  const { args } = settings(t);
+  const handing = ["python3", "-c", UNREADY, ...COMMAND] as const;
+  const { ended, stdout, stderr } = start(args, {}, handing);
+  assert.deepEqual([(await ended).status, stdout()], [1, ""], stderr());
+  assert.match(stderr(), /orrery: cannot listen on fd:3: descriptor 3 is no listening socket \(EINVAL\)\n$/);
+});
 
 test("systemd-socket-activate hands its socket over", async (t) => {
   const { args } = settings(t);
