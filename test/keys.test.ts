@@ -580,7 +580,7 @@ describe("a record's unknown fields", () => {
       keyRecord("svc_sk_000006", { notes: 1, EXPIRESON: 2, team: 3, comment: 4 } as Partial<KeyRecord>),
     ];
     assert.deepEqual(keyWarnings(records, Date.now()), [
-      'unknown field "notes" of "key_000005" and 1 more has no effect; did you mean note?',
+      'unknown field "notes" of "key_000005" has no effect; did you mean note?',
       'unknown field "EXPIRESON" of "key_000006" has no effect; did you mean expiresAt?',
       '"key_000001" ("test") can read nothing: it has no scope that is known here',
     ]);

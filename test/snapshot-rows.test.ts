@@ -163,9 +163,6 @@ describe("lines", () => {
       const [problem] = await assertProblems({ ...plain, [name]: bytes }, `${name}: `);
       assert.equal(problem, `${name}: ${says}`);
     }
-    const other = { "users.ndjson": null, "Users.jsonl.gz": zipped };
-    const [problem] = await assertProblems(other, "users.ndjson: ");
-    assert.equal(problem, 'users.ndjson: is missing; "Users.jsonl.gz" must have the name users.ndjson.gz');
   });
 
   test("rows that each end with a comma are bad rows", async () => {
