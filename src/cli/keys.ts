@@ -11,7 +11,6 @@ import {
 } from "../auth/keys-file.ts";
 import { SCOPES } from "../model/model.ts";
 import { formatTime, parseTime } from "../model/time.ts";
-import { nearest } from "../util/distance.ts";
 import { problemText } from "../util/system-error.ts";
 import { UserError } from "../util/user-error.ts";
 import type { CommandIo } from "./command.ts";
@@ -21,9 +20,8 @@ import { CommandError, type Options, readPrefixes, UsageError } from "./options.
 function readScopes(scopes: readonly string[]): string[] {
   for (const scope of scopes) {
     if (SCOPES.some((known) => known === scope)) continue;
-    const meant = nearest(scope, SCOPES);
     throw new UsageError(
-      `--scope: ${JSON.stringify(scope)} is not a scope; ${meant ? `did you mean ${meant}?` : `the scopes are ${SCOPES.join(", ")}`}`,
+      `--scope: ${JSON.stringify(scope)} is not a scope; the scopes are ${SCOPES.join(", ")}`,
     );
   }
   return [...new Set(scopes)];

@@ -8,11 +8,6 @@ import { codeOf } from "../util/system-error.ts";
 import { PlaceError } from "../util/user-error.ts";
 import { startListening } from "./start-listening.ts";
 
-function kindOf(found: Stats): string {
-  if (found.isSymbolicLink()) return "a symbolic link";
-  return found.isDirectory() ? "a folder" : "a file";
-}
-
 /** Whether a server listens at a socket. @throws the error of the system when that cannot be known */
 function hasServer(path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
@@ -39,7 +34,7 @@ export async function checkSocketPath(path: string): Promise<void> {
     throw error;
   });
   if (found === undefined) return;
-  if (!found.isSocket()) throw new PlaceError(`${path} is ${kindOf(found)}, not a socket`);
+  if (!found.isSocket()) throw new PlaceError(`${path} is there and is not a socket`);
   if (await hasServer(path)) throw new PlaceError(`a server listens at ${path} already`);
 }
 

@@ -86,9 +86,9 @@ describe("a Unix socket", { concurrency: 2 }, () => {
     symlinkSync(join(folder, "a-file"), join(folder, "a-link"));
     const long = join(folder, "x".repeat(90));
     const bad: readonly (readonly [host: string, status: number, says: RegExp])[] = [
-      [`unix:${join(folder, "a-folder")}`, 1, /a-folder is a folder, not a socket$/],
-      [`unix:${join(folder, "a-file")}`, 1, /a-file is a file, not a socket$/],
-      [`unix:${join(folder, "a-link")}`, 1, /a-link is a symbolic link, not a socket$/],
+      [`unix:${join(folder, "a-folder")}`, 1, /a-folder is there and is not a socket$/],
+      [`unix:${join(folder, "a-file")}`, 1, /a-file is there and is not a socket$/],
+      [`unix:${join(folder, "a-link")}`, 1, /a-link is there and is not a socket$/],
       [`unix:${join(folder, "none/a.sock")}`, 1, /the folder \S+none does not exist$/],
       ["unix:relative.sock", 2, /--host: must be unix: and the path of a socket, which begins with \//],
       [`unix:${long}`, 2, /--host: must be a path of at most 90 bytes/],
