@@ -22,12 +22,12 @@ it("an index is used again if its texts are the same", () => {
   const names = ["Ann", "Bob"];
   const users = indexUsers(2, (row) => names[row]!);
   assert.equal(
-    indexUsers(2, (row) => names[row]!.toUpperCase(), { previous: users }),
+    indexUsers(2, (row) => names[row]!.toUpperCase(), users),
     users,
   );
   for (const others of [["Ann", "Bo"], ["AnnB", "ob"], ["Ann"]])
     assert.notEqual(
-      indexUsers(others.length, (row) => others[row]!, { previous: users }),
+      indexUsers(others.length, (row) => others[row]!, users),
       users,
     );
   const worldsOf = (name: string, description: string, previous?: ReturnType<typeof indexWorlds>) =>
@@ -35,7 +35,7 @@ it("an index is used again if its texts are the same", () => {
       1,
       () => name,
       () => description,
-      { previous },
+      previous,
     );
   const worlds = worldsOf("a", "b c");
   assert.equal(worldsOf("A", "b C", worlds), worlds);

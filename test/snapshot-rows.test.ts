@@ -126,52 +126,38 @@ describe("lines", () => {
     });
   }
 
-  test("compression, archives, databases, tables: one line says what a file is and what to do", async () => {
+  test("compression, archives, databases, tables: one line says what a file is or must be", async () => {
     const rows = Buffer.from(two.join("\n"));
     const zipped = gzipSync(rows);
     const begin = (text: string): Buffer =>
       Buffer.concat([Buffer.from(text, "latin1"), Buffer.alloc(600, 1)]);
-    const zstandard = begin("\x28\xb5\x2f\xfd");
+    const starts = [
+      "\x28\xb5\x2f\xfd",
+      "PK\x03\x04",
+      "SQLite format 3\0",
+      "PGDMP",
+      `${"a".repeat(257)}ustar`,
+    ];
     const csv = Buffer.from("id,displayName,createdAt\n1,a,b\n");
     const asked = "must be one JSON object a line";
+    const noText = `is no text; ${asked}, or these compressed by gzip, in a file whose name ends with .gz`;
     const cases: readonly [name: string, bytes: Buffer, says: string][] = [
-      ["users.ndjson", zipped, "is compressed by gzip; its name must end with .gz"],
-      ["users.ndjson.gz", gzipSync(zipped), "is compressed by gzip twice"],
+      ["users.ndjson", zipped, noText],
+      ["users.ndjson.gz", gzipSync(zipped), noText],
       ["users.ndjson.gz", rows, "is not compressed by gzip; its name must not end with .gz"],
-      ["users.ndjson", zstandard, "is compressed by Zstandard; must be plain or compressed by gzip"],
-      ["users.ndjson", begin(`${"a".repeat(257)}ustar`), `is a tar archive; ${asked}`],
       ["users.ndjson", csv, `is a table with separators (CSV); ${asked}`],
       ["users.ndjson", Buffer.from("-- PostgreSQL database dump\n"), `is SQL; ${asked}`],
     ];
-    for (const [name, bytes, says] of cases) {
+    const binary = starts.map((start) => ["users.ndjson", begin(start), noText] as const);
+    for (const [name, bytes, says] of [...cases, ...binary]) {
       const plain = name.endsWith(".gz") ? { "users.ndjson": null } : {};
       const [problem] = await assertProblems({ ...plain, [name]: bytes }, `${name}: `);
       assert.equal(problem, `${name}: ${says}`);
     }
-    const other = { "users.ndjson": null, "Users.jsonl.gz": zipped };
-    const [problem] = await assertProblems(other, "users.ndjson: ");
-    assert.equal(problem, 'users.ndjson: is missing; "Users.jsonl.gz" must have the name users.ndjson.gz');
   });
 
-  test("a time in another spelling: the message says what it lacks", async () => {
-    const cases: readonly [time: string, says: string | undefined][] = [
-      ["2024-05-01T10:00:00+0000", "the offset needs a colon"],
-      ["2024-05-01t10:00:00z", "the t must be a capital letter, the z must be a capital letter"],
-      ["2024-05-01 10:00:00.5 UTC", "a T must stand between date and time, UTC must be written Z"],
-      ["2024-05-01T10:00:00", "the zone is missing"],
-      ["2024-02-31 10:00:00Z", undefined],
-    ];
-    for (const [time, says] of cases) {
-      const rows = lines(user(1, { createdAt: time }));
-      const [problem] = await assertProblems({ "users.ndjson": rows }, "users.ndjson:1: createdAt: ");
-      const hint = says === undefined ? "" : `: ${says}`;
-      const wanted = "must be a real time like 2026-01-31T09:30:00.000Z";
-      assert.equal(problem, `users.ndjson:1: createdAt: ${wanted}, is "${time}"${hint}`);
-    }
-  });
-
-  test("rows that each end with a comma are rows with this fault", async () => {
-    const wrong = [1, 2].map((line) => `users.ndjson:${line}: ends with a comma`);
+  test("rows that each end with a comma are bad rows", async () => {
+    const wrong = [1, 2].map((line) => `users.ndjson:${line}: not valid JSON at column `);
     await assertProblems({ "users.ndjson": `${two.join(",\n")},\n` }, ...wrong);
   });
 

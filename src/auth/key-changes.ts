@@ -44,21 +44,16 @@ const MOST_COMPARED = 1000;
 
 /** One line for each unknown field that is probably misspelt. */
 export function misspeltFieldWarnings(records: readonly KeyRecord[]): string[] {
-  /** The first key with each unknown field, and the number of such keys. */
-  const seen = new Map<string, { readonly id: string; keys: number }>();
+  /** The first key with each unknown field. */
+  const seen = new Map<string, string>();
   for (const record of records) {
-    for (const [name] of unknownFieldsOf(record)) {
-      const known = seen.get(name);
-      if (known) known.keys++;
-      else seen.set(name, { id: record.id, keys: 1 });
-    }
+    for (const [name] of unknownFieldsOf(record)) if (!seen.has(name)) seen.set(name, record.id);
   }
-  const lines = [...seen].slice(0, MOST_COMPARED).flatMap(([name, { id, keys }]) => {
+  const lines = [...seen].slice(0, MOST_COMPARED).flatMap(([name, id]) => {
     const meant = nearest(name, KEY_FIELDS, MOST_EDITS);
-    const others = keys === 1 ? "" : ` and ${keys - 1} more`;
     return meant === undefined
       ? []
-      : `unknown field ${quoted(name)} of ${quoted(id)}${others} has no effect; did you mean ${meant}?`;
+      : `unknown field ${quoted(name)} of ${quoted(id)} has no effect; did you mean ${meant}?`;
   });
   return firstLines(lines, lines.length);
 }

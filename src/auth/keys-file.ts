@@ -105,8 +105,6 @@ export interface ChangeOptions {
   readonly create?: boolean;
   /** Called when the new file is complete on disk, before it takes effect, perhaps again; a throw keeps the old one. */
   readonly ready?: () => Promise<void>;
-  /** Receives a line for the user if the command waits for the lock. */
-  readonly warn?: ((text: string) => void) | undefined;
 }
 
 /**
@@ -117,34 +115,30 @@ export interface ChangeOptions {
 export async function changeRecords(
   file: string,
   change: (records: KeyRecord[]) => KeyRecord[],
-  { create = false, ready, warn }: ChangeOptions = {},
+  { create = false, ready }: ChangeOptions = {},
 ): Promise<void> {
   await explained(file, async () => {
     // A link is followed: its target is replaced, not the link.
     const real = await behindLinks(file);
-    await withLock(
-      real,
-      async (assertHeld) => {
-        const given = await readIfThere(real);
-        if (given === undefined && !create) throw new KeysFileError("file does not exist (ENOENT)");
-        const before = given?.bytes.toString() ?? '{"keys":[]}';
-        const { records } = parseKeys(before);
-        const rest = JSON.parse(before.replace(/^\uFEFF/, "")) as object;
-        const keys = change(records).map((record) => withoutExpired(record, Date.now()));
-        const changed = `${JSON.stringify({ ...rest, keys }, null, 2)}\n`;
-        await removeLeftovers(real);
-        await replaceFile(real, changed, {
-          mode: 0o600,
-          // An operator who edits as root must lock nobody out.
-          like: given?.stats,
-          async ready() {
-            await ready?.();
-            await assertHeld();
-          },
-        });
-      },
-      warn,
-    );
+    await withLock(real, async (assertHeld) => {
+      const given = await readIfThere(real);
+      if (given === undefined && !create) throw new KeysFileError("file does not exist (ENOENT)");
+      const before = given?.bytes.toString() ?? '{"keys":[]}';
+      const { records } = parseKeys(before);
+      const rest = JSON.parse(before.replace(/^\uFEFF/, "")) as object;
+      const keys = change(records).map((record) => withoutExpired(record, Date.now()));
+      const changed = `${JSON.stringify({ ...rest, keys }, null, 2)}\n`;
+      await removeLeftovers(real);
+      await replaceFile(real, changed, {
+        mode: 0o600,
+        // An operator who edits as root must lock nobody out.
+        like: given?.stats,
+        async ready() {
+          await ready?.();
+          await assertHeld();
+        },
+      });
+    });
   });
 }
 

@@ -208,25 +208,12 @@ export function checkPrevious(record: Record<string, unknown>, where: string): v
   }
 }
 
-/** Whether an object of a text has several members "keys": a parser takes the last one, and another program may take the first. */
-function repeatsKeys(json: string): boolean {
-  const written = json.match(/"keys"\s*:/g)?.length ?? 0;
-  if (written < 2) return false;
-  let parsed = 0;
-  JSON.parse(json, (name, value: unknown) => {
-    if (name === "keys") parsed++;
-    return value;
-  });
-  return written > parsed;
-}
-
 /** The list in the text of a keys file. @throws {KeysFileError} */
 function listOf(text: string): readonly unknown[] {
   const json = text.replace(/^\uFEFF/, "");
   const file = parsedJson(json);
   if (file === undefined) fail(notJson(json));
   if (!isObject(file) || !Array.isArray(file.keys)) fail('must be an object with an array "keys"');
-  if (repeatsKeys(json)) fail('has "keys" more than once');
   return file.keys;
 }
 

@@ -39,12 +39,11 @@ const HALF = 2 ** 32;
 const MOST_SPLIT = 2 ** 21;
 
 function countersOf(windowSeconds: number, cells: BigUint64Array): Counters {
-  if (!(windowSeconds >= 1)) throw new RangeError(`a window of ${windowSeconds} s: must be at least 1`);
   const split = Math.min(MOST_SPLIT, 2 ** Math.floor(Math.log2(windowSeconds)));
   return { windowSeconds, split, slots: new Map(), cells };
 }
 
-/** @throws {RangeError} when a window is shorter than a second */
+/** @param windowSeconds a whole number from 1 */
 export function createCounters(windowSeconds: number): Counters {
   return countersOf(windowSeconds, new BigUint64Array(64));
 }

@@ -11,7 +11,6 @@ import {
 } from "../auth/keys-file.ts";
 import { SCOPES } from "../model/model.ts";
 import { formatTime, parseTime } from "../model/time.ts";
-import { nearest } from "../util/distance.ts";
 import { problemText } from "../util/system-error.ts";
 import { UserError } from "../util/user-error.ts";
 import type { CommandIo } from "./command.ts";
@@ -21,29 +20,14 @@ import { CommandError, type Options, readPrefixes, UsageError } from "./options.
 function readScopes(scopes: readonly string[]): string[] {
   for (const scope of scopes) {
     if (SCOPES.some((known) => known === scope)) continue;
-    const meant = nearest(scope, SCOPES);
     throw new UsageError(
-      `--scope: ${JSON.stringify(scope)} is not a scope; ${meant ? `did you mean ${meant}?` : `the scopes are ${SCOPES.join(", ")}`}`,
+      `--scope: ${JSON.stringify(scope)} is not a scope; the scopes are ${SCOPES.join(", ")}`,
     );
   }
   return [...new Set(scopes)];
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
-
-function problemWithTime(text: string): string {
-  const is = JSON.stringify(text);
-  const [, unit] = /^\d+(?:\.\d+)?\s*([a-z]+)$/i.exec(text) ?? [];
-  if (unit !== undefined && !Object.hasOwn(UNIT_MS, unit)) {
-    return `unknown unit ${JSON.stringify(unit)} in ${is}; the units are m, h, d and w (minutes, hours, days, weeks)`;
-  }
-  const [, date, rest = ""] = /^(\d{4}-\d\d-\d\d)(.*)$/.exec(text) ?? [];
-  if (date !== undefined && Number.isNaN(parseTime(`${date}T00:00:00Z`))) {
-    return `there is no day ${JSON.stringify(date)}`;
-  }
-  if (/^T\d\d:\d\d(:\d\d(\.\d+)?)?$/.test(rest)) return `${is} has no time zone; append Z for UTC, or +01:00`;
-  return `${is} is neither a time from now (30m, 12h, 90d, 1w), a date (2030-01-31) nor a time (2030-01-31T12:00:00Z)`;
-}
 
 const LAST = parseTime("9999-12-31T23:59:59.999Z");
 
@@ -58,7 +42,11 @@ function readExpiry(text: string, now: number): string {
   const span = spanOf(text);
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
   const at = span === undefined ? parseTime(time) : now + span;
-  if (Number.isNaN(at)) throw new UsageError(`--expires: ${problemWithTime(text)}`);
+  if (Number.isNaN(at)) {
+    throw new UsageError(
+      `--expires: must be a time from now (30m, 12h, 90d, 1w), a date (2030-01-31) or a time (2030-01-31T12:00:00Z), is ${JSON.stringify(text)}`,
+    );
+  }
   if (at > LAST) throw new UsageError(`--expires: ${JSON.stringify(text)} is after the year 9999`);
   // A key that is expired from the start is a mistake: a year mistyped, or a zero too few.
   if (at <= now) throw new UsageError(`--expires: must be in the future, is ${formatTime(at)}`);
@@ -117,7 +105,7 @@ async function changeWithToken(
     isPrinted = true;
   };
   try {
-    await changeRecords(keysFile, change, { create, ready, warn: io.complain });
+    await changeRecords(keysFile, change, { create, ready });
   } catch (error) {
     if (isPrinted && error instanceof UserError) error.message += "; the printed token is not valid";
     throw error;
@@ -181,10 +169,8 @@ async function changeOne(
   change: (record: KeyRecord, records: readonly KeyRecord[]) => KeyRecord | undefined,
 ): Promise<void> {
   const id = options.positionals[0]!;
-  await changeRecords(
-    options.values.keys,
-    (records) => changeRecord(records, id, (record) => change(record, records)),
-    { warn: io.complain },
+  await changeRecords(options.values.keys, (records) =>
+    changeRecord(records, id, (record) => change(record, records)),
   );
   io.complain(`orrery: ${done} ${id}\n`);
 }

@@ -94,15 +94,13 @@ export function takeSignals(
     // A load that still runs must not keep the process alive.
     io.exit(0);
   };
-  const ignore = (signal: NodeJS.Signals): void => observe({ kind: "signal-ignored", signal });
-  const early = releaseSignals((signal) => {
+  releaseSignals((signal) => {
     if (signal === "SIGINT" || signal === "SIGTERM" || (endsWithTerminal && signal === "SIGHUP"))
       void stop(signal);
     // Ignored while the first snapshot loads: there is nothing to reload.
     else if (signal === "SIGHUP") void server?.reload();
-    else ignore(signal);
+    else observe({ kind: "signal-ignored", signal });
   });
-  for (const signal of early) ignore(signal);
   return (running) => {
     server = running;
   };

@@ -17,7 +17,6 @@ const RENEW_MS = 1000;
 const STALE_MS = 10_000;
 /** Shortest pause between two attempts; the longest is twice as long. */
 const RETRY_MS = 15;
-const WARN_MS = 1000;
 /** How long to wait for a live holder. */
 const PATIENCE_MS = 60_000;
 
@@ -91,17 +90,15 @@ async function take(lock: string) {
  * @param file path with links resolved, so that all processes take the same lock
  * @param run does the work; `assertHeld`, called right before the step that must not be done twice, throws if the lock was
  *   lost, and `run` begins anew
- * @param warn receives a line if the wait for the lock is long
  * @throws {PlaceError} when others hold the lock for a minute; errors of the file system and of `run`
  */
 export async function withLock<T>(
   file: string,
   run: (assertHeld: () => Promise<void>) => Promise<T>,
-  warn: (text: string) => void = () => {},
 ): Promise<T> {
   const lock = `${file}.lock`;
   let began = performance.now();
-  for (let hasWarned = false; ; ) {
+  for (;;) {
     const taken = await take(lock);
     if (taken !== undefined) {
       try {
@@ -115,15 +112,8 @@ export async function withLock<T>(
       }
     }
     removeIfStale(lock);
-    const waitedMs = performance.now() - began;
-    if (waitedMs >= PATIENCE_MS) {
+    if (performance.now() - began >= PATIENCE_MS) {
       throw new PlaceError(`another command has been changing it for ${PATIENCE_MS / 1000} s (${lock})`);
-    }
-    if (!hasWarned && waitedMs > WARN_MS) {
-      hasWarned = true;
-      warn(
-        `orrery: another command is changing ${file}; waiting (at most ${STALE_MS / 1000} s if it has died)\n`,
-      );
     }
     await sleep(RETRY_MS * (1 + Math.random()));
   }

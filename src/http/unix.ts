@@ -1,17 +1,12 @@
 /** Listening at a Unix socket, and at a socket that was inherited from the process that started this one. */
 
-import { fstatSync, readFileSync, type Stats } from "node:fs";
+import { existsSync, fstatSync, readFileSync, type Stats } from "node:fs";
 import { lstat, rename, stat, unlink } from "node:fs/promises";
 import { type AddressInfo, connect, type ListenOptions, type Server } from "node:net";
 import { dirname, join } from "node:path";
 import { codeOf } from "../util/system-error.ts";
 import { PlaceError } from "../util/user-error.ts";
 import { startListening } from "./start-listening.ts";
-
-function kindOf(found: Stats): string {
-  if (found.isSymbolicLink()) return "a symbolic link";
-  return found.isDirectory() ? "a folder" : "a file";
-}
 
 /** Whether a server listens at a socket. @throws the error of the system when that cannot be known */
 function hasServer(path: string): Promise<boolean> {
@@ -39,7 +34,7 @@ export async function checkSocketPath(path: string): Promise<void> {
     throw error;
   });
   if (found === undefined) return;
-  if (!found.isSocket()) throw new PlaceError(`${path} is ${kindOf(found)}, not a socket`);
+  if (!found.isSocket()) throw new PlaceError(`${path} is there and is not a socket`);
   if (await hasServer(path)) throw new PlaceError(`a server listens at ${path} already`);
 }
 
@@ -90,33 +85,18 @@ export async function removeSocket(server: Server): Promise<void> {
   if (isOurs) await unlink(path).catch(() => {});
 }
 
-/** Of a listening socket in a table of the system, such as `/proc/net/tcp`: the places of its state and inode in a line. */
-const TABLES = [
-  { table: "tcp", state: 3, listening: "0A", inode: 9 },
-  { table: "tcp6", state: 3, listening: "0A", inode: 9 },
-  { table: "unix", state: 3, listening: "00010000", inode: 6 },
-] as const;
+/** The place of the inode in a line of `/proc/net/unix`; the path follows it. */
+const INODE = 6;
 
-/** A listening socket by its inode: its path, "" for TCP; undefined for any other socket, and "" where the system has no tables. */
-function findListening(inode: number): string | undefined {
-  for (const { table, state, listening, inode: place } of TABLES) {
-    let text: string;
-    try {
-      text = readFileSync(`/proc/net/${table}`, "utf8");
-    } catch {
-      return "";
-    }
-    for (const line of text.split("\n")) {
-      const fields = line.trim().split(/ +/);
-      if (fields[place] !== String(inode)) continue;
-      if (fields[state] !== listening) return undefined;
-      return table === "unix" ? fields.slice(place + 1).join(" ") : "";
-    }
-  }
-  return undefined;
+/** The path of a Unix socket by its inode; "" for any other, and where the system has no table of them. */
+function pathOf(inode: number): string {
+  if (!existsSync("/proc/net/unix")) return "";
+  const lines = readFileSync("/proc/net/unix", "utf8").split("\n");
+  const fields = lines.map((line) => line.split(/ +/)).find((line) => line[INODE] === String(inode));
+  return fields?.slice(INODE + 1).join(" ") ?? "";
 }
 
-/** The path of an inherited socket, "" for TCP. @throws {PlaceError} when the descriptor is no listening socket */
+/** The path of an inherited socket, "" for TCP. @throws {PlaceError} when the descriptor is no socket */
 export function inheritedPath(fd: number): string {
   let found: Stats | undefined;
   try {
@@ -125,10 +105,7 @@ export function inheritedPath(fd: number): string {
     // It is not open.
   }
   if (!found?.isSocket()) throw new PlaceError(`descriptor ${fd} is no open socket`);
-  // The system would bind an unbound one to any free port.
-  const path = findListening(found.ino);
-  if (path === undefined) throw new PlaceError(`descriptor ${fd} is no listening socket`);
-  return path;
+  return pathOf(found.ino);
 }
 
 /** Listens at an inherited socket. Its queue outlives this process: nobody who connects meanwhile is refused. @throws {PlaceError} */

@@ -87,31 +87,6 @@ export function parseTime(text: string): number {
   return at >= FIRST && at <= LAST ? at : Number.NaN;
 }
 
-/** Spellings that mean one time, what they lack, and the right form. */
-const SPELLINGS: readonly (readonly [found: RegExp, right: string, lacks: string])[] = [
-  [/^(\d{4}-\d\d-\d\d) +/, "$1T", "a T must stand between date and time"],
-  [/^(\d{4}-\d\d-\d\d)t/, "$1T", "the t must be a capital letter"],
-  [/(\d),(\d+)/, "$1.$2", "the fraction needs a point"],
-  [/ *(?:UTC|GMT)$/, "Z", "UTC must be written Z"],
-  [/(\d) +([Zz+-])/, "$1$2", "no space may stand before the zone"],
-  [/z$/, "Z", "the z must be a capital letter"],
-  [/(:\d\d(?:\.\d+)?[+-]\d\d)(\d\d)$/, "$1:$2", "the offset needs a colon"],
-  [/(:\d\d(?:\.\d+)?[+-]\d\d)$/, "$1:00", "the offset needs minutes"],
-  [/(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?)$/, "$1Z", "the zone is missing"],
-];
-
-/** What a text lacks to be a time that {@link parseTime} takes; undefined if that is not clear. */
-export function whyNoTime(text: string): string | undefined {
-  let right = text;
-  const lacks: string[] = [];
-  for (const [found, by, words] of SPELLINGS) {
-    const next = right.replace(found, by);
-    if (next !== right) lacks.push(words);
-    right = next;
-  }
-  return Number.isNaN(parseTime(right)) || lacks.length === 0 ? undefined : lacks.join(", ");
-}
-
 /** Writes milliseconds since the epoch as ISO 8601 UTC with three decimals. */
 export function formatTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString();

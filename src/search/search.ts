@@ -34,20 +34,17 @@ export interface SearchIndex {
   readonly places: Uint32Array;
 }
 
-interface IndexOptions<Index> {
-  /** Its parts are used again if they were made from the same texts. */
-  readonly previous?: Index | undefined;
-  /** See {@link indexGrams}. */
-  readonly few?: number | undefined;
-}
-
 type ReadText = (row: number) => string;
 
-/** Indexes the display names of users. @throws {LimitError} when there are too many */
+/**
+ * Indexes the display names of users. @param previous is returned if it was made from the same texts @param few see {@link indexGrams}
+ * @throws {LimitError} when there are too many
+ */
 export function indexUsers(
   rows: number,
   nameOf: ReadText,
-  { previous, few }: IndexOptions<IndexedTexts> = {},
+  previous?: IndexedTexts,
+  few?: number,
 ): IndexedTexts {
   checkLimit(rows, MOST_TEXTS, "names of users");
   const texts = joinTexts(rows, (row) => fold(nameOf(row)));
@@ -68,12 +65,13 @@ function foldWorlds(rows: number, nameOf: ReadText, describe: ReadText): WorldTe
   return { texts, nameEnds };
 }
 
-/** Indexes worlds. @throws as {@link foldWorlds} */
+/** Indexes worlds, with parameters as of {@link indexUsers}. @throws as {@link foldWorlds} */
 export function indexWorlds(
   rows: number,
   nameOf: ReadText,
   describe: ReadText,
-  { previous, few }: IndexOptions<WorldIndex> = {},
+  previous?: WorldIndex,
+  few?: number,
 ): WorldIndex {
   const folded = foldWorlds(rows, nameOf, describe);
   // If the texts are the same, their line breaks, and so the ends of names, are too.
@@ -86,7 +84,7 @@ export function indexWorldNames({ texts, nameEnds }: WorldTexts, few?: number): 
 }
 
 export function indexUsersOf({ users }: Store, previous?: IndexedTexts): IndexedTexts {
-  return indexUsers(users.rows, (row) => displayNameOf(users, row), { previous });
+  return indexUsers(users.rows, (row) => displayNameOf(users, row), previous);
 }
 
 function readersOf(worlds: Store["worlds"]): [rows: number, nameOf: ReadText, describe: ReadText] {
@@ -108,7 +106,7 @@ export function indexStore(
 ): SearchIndex {
   return {
     users: made.users ?? indexUsersOf(store, previous?.users),
-    worlds: made.worlds ?? indexWorlds(...readersOf(store.worlds), { previous: previous?.worlds }),
+    worlds: made.worlds ?? indexWorlds(...readersOf(store.worlds), previous?.worlds),
     places: made.places ?? placesOf(store.popular.all, sharedUint32(store.popular.all.length)),
   };
 }

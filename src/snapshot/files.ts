@@ -1,7 +1,7 @@
 /** Finds the files of a snapshot folder, opens them, and detects changes. */
 
 import { constants } from "node:fs";
-import { type FileHandle, open, readdir, stat } from "node:fs/promises";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileFingerprint } from "../files/given.ts";
 import { ROW_FILES, type RowFile } from "../model/model.ts";
@@ -94,15 +94,6 @@ export async function openIfThere(
   }
 }
 
-/** The words for a missing file; they name one that has the name but for its ending. */
-async function whyMissing(folder: string, table: RowFile): Promise<string> {
-  const stem = table.slice(0, table.indexOf("."));
-  const names = await readdir(folder).catch(() => []);
-  const other = names.find((name) => name.toLowerCase().split(".", 1)[0] === stem);
-  if (other === undefined) return "is missing";
-  return `is missing; ${JSON.stringify(other)} must have the name ${table}${/\.gz$/i.test(other) ? ".gz" : ""}`;
-}
-
 /** Opens the row files; reports a file that is missing or exists in several forms. The caller closes the opened files. */
 export async function openRowFiles(
   folder: string,
@@ -118,7 +109,7 @@ export async function openRowFiles(
       if (handle) forms.push({ table, name, isGzip: name !== table, handle });
     }
     const [first, second] = forms;
-    if (first === undefined) problems.file(table, await whyMissing(folder, table));
+    if (first === undefined) problems.file(table, "is missing");
     else if (second === undefined) found.push(first);
     else problems.file(first.name, `${second.name} exists as well; only one of them is allowed`);
   }

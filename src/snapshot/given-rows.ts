@@ -44,31 +44,6 @@ function rowOf(given: Readonly<Record<string, unknown>>, fields: (typeof FIELDS)
   return row;
 }
 
-/** Calls back with each row and its index. @returns their number @throws what their iterator throws */
-async function eachRow(
-  rows: GivenTable<unknown>,
-  take: (row: unknown, index: number) => void,
-  signal: AbortSignal | undefined,
-): Promise<number> {
-  let count = 0;
-  const pause = async (): Promise<void> => {
-    signal?.throwIfAborted();
-    await setImmediate();
-  };
-  if (Symbol.iterator in rows) {
-    for (const row of rows) {
-      take(row, count++);
-      if (count % AT_ONCE === 0) await pause();
-    }
-  } else {
-    for await (const row of rows) {
-      take(row, count++);
-      if (count % AT_ONCE === 0) await pause();
-    }
-  }
-  return count;
-}
-
 /** Loads given rows. The generation is named by their contents. */
 export async function loadGivenRows(rows: GivenRows, options: LoadOptions = {}): Promise<Loaded | Refused> {
   const began = performance.now();
@@ -96,7 +71,13 @@ export async function loadGivenRows(rows: GivenRows, options: LoadOptions = {}):
       parsed(row);
     };
     try {
-      const count = await eachRow(rows[name] ?? [], take, options.signal);
+      let count = 0;
+      for await (const row of rows[name] ?? []) {
+        take(row, count++);
+        if (count % AT_ONCE !== 0) continue;
+        options.signal?.throwIfAborted();
+        await setImmediate();
+      }
       const { hidden, dangling } = staged;
       reports.push({ file: name, table: file, bytes: 0, rows: count, hidden, dangling });
     } catch (error) {

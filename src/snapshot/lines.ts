@@ -1,7 +1,6 @@
 /** Cuts bytes into lines of NDJSON. Blocks of a mebibyte are checked for valid UTF-8 at once, several times faster than lines. */
 
 import { isUtf8 } from "node:buffer";
-import { isObject, parsedJson } from "../util/json.ts";
 
 /** Most bytes of a line, without its end. */
 export const MAX_LINE_BYTES = 1_048_576;
@@ -9,11 +8,6 @@ export const LONG_LINE = "line is longer than 1 MiB";
 
 const LF = 0x0a;
 const BOM_BYTES = 3;
-
-/** Whether a line is a row, but for a comma at its end. */
-export function isRowWithComma(line: string): boolean {
-  return /,\s*$/.test(line) && isObject(parsedJson(line.replace(/,\s*$/, "")));
-}
 
 /** Receives the lines and problems of a file; line numbers start at 1. */
 export interface LineSink {

@@ -9,7 +9,7 @@ import { PlaceError } from "../util/user-error.ts";
 import type { StoredFile } from "./files.ts";
 import { LineCutter, type LineSink } from "./lines.ts";
 import type { Listed } from "./manifest.ts";
-import { notGzip, otherKind, otherKindInGzip } from "./other-kinds.ts";
+import { isGzip, otherKind } from "./other-kinds.ts";
 
 const CHUNK_BYTES = 1_048_576;
 
@@ -70,6 +70,7 @@ export function spend(budget: Budget, bytes: number): void {
 }
 
 const DAMAGED = "the gzip data is damaged or truncated";
+const NO_GZIP = "is not compressed by gzip; its name must not end with .gz";
 
 /** Unpacks a file. Node silently stops at bytes after the last member, so its count of bytes is compared with ours. */
 async function cutGzip(handle: FileHandle, take: (chunk: Buffer) => void, cut: (unpacked: Buffer) => void) {
@@ -78,8 +79,7 @@ async function cutGzip(handle: FileHandle, take: (chunk: Buffer) => void, cut: (
   const stored = async function* (): AsyncGenerator<Buffer> {
     for await (const chunk of chunksOf(handle)) {
       take(chunk);
-      const wrong = given === 0 && chunk.length > 1 ? notGzip(chunk) : undefined;
-      if (wrong !== undefined) throw new PlaceError(wrong);
+      if (given === 0 && chunk.length > 1 && !isGzip(chunk)) throw new PlaceError(NO_GZIP);
       given += chunk.length;
       // The stream may keep the chunk after its buffer is used again.
       yield Buffer.from(chunk);
@@ -118,8 +118,7 @@ export async function readFileLines(
   };
   const cutter = new LineCutter(sink);
   const cut = (chunk: Buffer): void => {
-    const kindOf = file.isGzip ? otherKindInGzip : otherKind;
-    const other = budget.bytesLeft === bytesLeft ? kindOf(chunk) : undefined;
+    const other = budget.bytesLeft === bytesLeft ? otherKind(chunk) : undefined;
     if (other !== undefined) throw new PlaceError(other);
     spend(budget, chunk.length);
     cutter.push(chunk);

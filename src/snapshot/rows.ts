@@ -1,10 +1,9 @@
 /** Checks of the fields of a row. */
 
 import type { FieldType, NamedField } from "../model/schema.ts";
-import { formatTime, parseTime, whyNoTime } from "../model/time.ts";
+import { formatTime, parseTime } from "../model/time.ts";
 import { parseUuid } from "../model/uuid.ts";
 import { isCount, isObject, notJson, parsedJson } from "../util/json.ts";
-import { isRowWithComma } from "./lines.ts";
 import { type Problems, showValue } from "./problems.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -36,9 +35,7 @@ const WANTED: Readonly<Record<FieldType, string>> = {
 };
 
 function whyWrong(type: FieldType, value: unknown): string {
-  if (value === undefined) return "is missing";
-  const hint = type === "time" && typeof value === "string" ? whyNoTime(value) : undefined;
-  return `must be ${WANTED[type]}, is ${showValue(value)}${hint === undefined ? "" : `: ${hint}`}`;
+  return value === undefined ? "is missing" : `must be ${WANTED[type]}, is ${showValue(value)}`;
 }
 
 /** The checks of one file, or of the rows that a program gives as a table: remembers the current line, or index. */
@@ -69,8 +66,7 @@ export class RowChecker {
     this.line = line;
     const row = parsedJson(text);
     if (isObject(row)) return row;
-    if (row !== undefined) this.report("must be a JSON object");
-    else this.report(isRowWithComma(text) ? "ends with a comma" : notJson(text, true));
+    this.report(row === undefined ? notJson(text, true) : "must be a JSON object");
     return undefined;
   }
 

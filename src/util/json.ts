@@ -55,33 +55,23 @@ function faultIn(text: string): number {
     return closers.at(-1) !== "}" || (passString() && pass(SPACE) && pass(COLON));
   }
 
-  const isAtCloser = (): boolean => closers.length > 0 && text[at] === closers.at(-1);
-
-  /** Goes past a string, number or word; enters arrays and objects to reach one, up to the end of an empty one. */
-  function passValue(): boolean {
-    do {
+  for (;;) {
+    pass(SPACE);
+    if (pass(OPENING)) {
+      closers.push(text[at - 1] === "{" ? "}" : "]");
       pass(SPACE);
-      const char = text[at];
-      if (char === '"') return passString();
-      if (!pass(OPENING)) return pass(NUMBER_OR_WORD);
-      closers.push(char === "{" ? "}" : "]");
-      pass(SPACE);
-      if (isAtCloser()) return true;
-    } while (passKey());
-    return false;
-  }
-
-  /** Goes from the end of a value to the next one. */
-  function passToNext(): boolean {
-    for (pass(SPACE); isAtCloser(); pass(SPACE)) {
+      if (text[at] !== closers.at(-1)) {
+        if (passKey()) continue;
+        return at;
+      }
+    } else if (!(text[at] === '"' ? passString() : pass(NUMBER_OR_WORD))) return at;
+    // Here a value has ended, or an array or object without one.
+    for (pass(SPACE); closers.length > 0 && text[at] === closers.at(-1); pass(SPACE)) {
       at++;
       closers.pop();
     }
-    return closers.length > 0 && pass(COMMA) && passKey();
+    if (closers.length === 0 || !pass(COMMA) || !passKey()) return at;
   }
-
-  while (passValue() && passToNext());
-  return at;
 }
 
 /**

@@ -84,8 +84,8 @@ describe("a Unix socket", { concurrency: 2 }, () => {
     symlinkSync(join(folder, "a-file"), join(folder, "a-link"));
     const long = join(folder, "x".repeat(90));
     const bad: readonly (readonly [host: string, status: number, says: RegExp])[] = [
-      [`unix:${join(folder, "a-file")}`, 1, /a-file is a file, not a socket$/],
-      [`unix:${join(folder, "a-link")}`, 1, /a-link is a symbolic link, not a socket$/],
+      [`unix:${join(folder, "a-file")}`, 1, /a-file is there and is not a socket$/],
+      [`unix:${join(folder, "a-link")}`, 1, /a-link is there and is not a socket$/],
       [`unix:${join(folder, "none/a.sock")}`, 1, /the folder \S+none does not exist$/],
       [`unix:${long}`, 2, /--host: must be a path of at most 90 bytes/],
     ];
@@ -295,6 +295,26 @@ for (const kind of ["TCP", "Unix"]) {
     await once(holder, "exit");
   });
 }
+
+/** Hands over a socket that a service manager would not. */
+const UNREADY = `
+import os, socket, sys
+held = socket.socket()
+other = socket.socket(); other.bind(("127.0.0.1", 0)); other.listen()
+held.connect(other.getsockname())
+os.dup2(held.fileno(), 3)
+os.set_inheritable(3, True)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+os.execvp(sys.argv[1], sys.argv[1:])
+`;
+
+test("a connected socket is refused in one line", async (t) => {
+  const { args } = settings(t);
+  const handing = ["python3", "-c", UNREADY, ...COMMAND] as const;
+  const { ended, stdout, stderr } = start(args, {}, handing);
+  assert.deepEqual([(await ended).status, stdout()], [1, ""], stderr());
+  assert.match(stderr(), /orrery: cannot listen on fd:3: descriptor 3 is no listening socket \(EINVAL\)\n$/);
+});
 
 test("systemd-socket-activate hands its socket over", async (t) => {
   const { args } = settings(t);

@@ -50,7 +50,7 @@ export type Find = (term: string, page: PageOf) => Work<Results>;
 
 /** Indexes names. @param few the most documents of a rare gram, if it is not what their number suggests */
 export function openUsersOf(names: readonly string[], few?: number): Find {
-  const index = indexUsers(names.length, (row) => names[row]!, { few });
+  const index = indexUsers(names.length, (row) => names[row]!, undefined, few);
   return (term, page) => searchUsers(index, term, page);
 }
 
@@ -64,7 +64,8 @@ export function openWorldsOf(
     worlds.length,
     (row) => worlds[row]!.name,
     (row) => worlds[row]!.description,
-    { few },
+    undefined,
+    few,
   );
   const ranking = { rows, places: placesOf(rows, new Uint32Array(rows.length)) };
   return (term, page) => searchWorlds(index, ranking, term, page);

@@ -20,8 +20,6 @@ export const PREPARED_BEGINNING = "orrery prepared\n";
 const MAGIC = Buffer.from(PREPARED_BEGINNING);
 export const PREFIX_BYTES = 32;
 const ALIGNMENT = 64;
-/** A head has about ten kilobytes. */
-const MOST_HEAD_BYTES = 1_048_576;
 
 /** The next offset at which an array may begin. */
 export function aligned(place: number): number {
@@ -78,10 +76,9 @@ export function decodePrefix(prefix: Buffer): number {
       `has format version ${version}, and this orrery reads version ${PREPARED_VERSION}; make it again with orrery build`,
     );
   }
-  const bytes = prefix.readUInt32LE(20);
-  const isIntact = zlib.crc32(prefix.subarray(0, 28)) === prefix.readUInt32LE(28);
-  if (!isIntact || bytes > MOST_HEAD_BYTES) throw new PlaceError("the head has a wrong checksum");
-  return bytes;
+  if (zlib.crc32(prefix.subarray(0, 28)) !== prefix.readUInt32LE(28))
+    throw new PlaceError("the head has a wrong checksum");
+  return prefix.readUInt32LE(20);
 }
 
 /** Reads the JSON of a whole head, and trusts it if its checksum is right. @throws {PlaceError} when it is wrong */

@@ -89,8 +89,9 @@ async function readArrays(
 async function readHead(handle: FileHandle, size: number): Promise<Buffer> {
   const prefix = Buffer.alloc(Math.min(size, PREFIX_BYTES));
   await readInto(handle, prefix, 0);
-  const json = Buffer.alloc(decodePrefix(prefix));
-  if (size < PREFIX_BYTES + json.length) throw new PlaceError("is truncated");
+  const bytes = decodePrefix(prefix);
+  if (size < PREFIX_BYTES + bytes) throw new PlaceError("is truncated");
+  const json = Buffer.alloc(bytes);
   await readInto(handle, json, PREFIX_BYTES);
   return Buffer.concat([prefix, json]);
 }

@@ -5,16 +5,12 @@ export const IGNORED_SIGNALS = ["SIGUSR1", "SIGUSR2", "SIGQUIT"] as const;
 
 export const STOP_SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
-/** Signals that were ignored before a log could report them. */
-const ignored: NodeJS.Signals[] = [];
 let handle = (_signal: NodeJS.Signals): void => {};
 
 /** From now on a stop signal ends the process at once, and other signals are ignored. */
 export function deferSignals(exit: (status: number) => never): void {
   handle = (signal) => {
     if (STOP_SIGNALS.some((stop) => stop === signal)) exit(0);
-    // Nothing is loaded yet that could be reloaded.
-    if (signal !== "SIGHUP") ignored.push(signal);
   };
   for (const signal of [...STOP_SIGNALS, "SIGHUP", ...IGNORED_SIGNALS] as const) {
     // Replaces the listeners of `launch.mjs`: adds first, then removes. Without any listener node closes the signal's handle
@@ -25,8 +21,7 @@ export function deferSignals(exit: (status: number) => never): void {
   }
 }
 
-/** Hands signals to another function from now on. @returns the signals that were ignored before */
-export function releaseSignals(to: typeof handle): readonly NodeJS.Signals[] {
+/** Hands signals to another function from now on. */
+export function releaseSignals(to: typeof handle): void {
   handle = to;
-  return ignored;
 }
