@@ -99,7 +99,10 @@ export class Health implements SnapshotEvents {
         break;
       }
       case "snapshot-refused":
-        this.#note("refused", { problems: observation.problems, retryMs: observation.retryMs ?? null });
+        this.#note(observation.changing ? "changing" : "refused", {
+          problems: observation.problems,
+          retryMs: observation.retryMs ?? null,
+        });
         break;
       case "keys-loaded":
       case "keys-unchanged":
