@@ -135,6 +135,7 @@ const SLOTS = 16_384;
 
 export function startNode(): Promise<Redis> {
   const settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"];
+  settings.push("--unixsocket", "FOLDER/socket");
   const more = ["--cluster-require-full-coverage", "no", "--cluster-replica-validity-factor", "0"];
   return startRedis([...settings, ...more]);
 }
