@@ -12,17 +12,14 @@ import { SourceError } from "../util/source-error.ts";
 /** Seconds between two rounds of a server. */
 const ROUND_SECONDS = 60;
 
-// A setting that an operator relies on must have its effect.
-const FROM_DATABASE = {
+/** A setting that an operator relies on must have its effect. */
+const isFor = (of: string, others: RegExp) => ({
   flag: "snapshot",
-  text: /^(?!postgres(ql)?:\/\/)./i,
-  why: "is for snapshots by postgres:// alone",
-};
-const BY_URL = {
-  flag: "snapshot",
-  text: /^(?!https?:\/\/)./i,
-  why: "is for snapshots by http:// or https:// alone",
-};
+  text: others,
+  why: `is for snapshots by ${of} alone`,
+});
+const FROM_DATABASE = isFor("postgres://", /^(?!postgres(ql)?:\/\/)./i);
+const BY_URL = isFor("http:// or https://", /^(?!https?:\/\/)./i);
 
 /** @internal */
 export const SOURCES_SETTINGS = [

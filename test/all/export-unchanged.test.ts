@@ -198,7 +198,10 @@ describe("tables of an earlier export", { skip: needPostgres() }, () => {
     const note = join(`${out}.versions`, "export.json");
     for (const text of [readFileSync(note, "utf8").replace(/"version":"\d{4}/, '"version":"1999'), "{", ""]) {
       writeFileSync(note, text);
-      assert.deepEqual((await exportFrom(database)).copied, TABLES);
+      const { copied, isNew } = await exportFrom(database);
+      assert.deepEqual([copied, isNew], [TABLES, false]);
+      // It wrote a note of the same version, so the next one copies nothing.
+      await untilMarked();
     }
   });
 

@@ -190,6 +190,28 @@ function renewed(note: Note, marks: TableMarks): Note | undefined {
   return TABLES.every((table) => marks[table] === note.marks[table]) ? undefined : { ...note, marks };
 }
 
+/**
+ * Checks the tables of a folder with the copied rows. @returns what the next export need not find out again
+ * @throws {SnapshotError} in words of files and lines
+ */
+async function checkTables(copied: Copied, folder: string, options: ExportOptions): Promise<Note> {
+  const { note, files, marks } = copied;
+  const tables = tablesToCheck(copied, options.gzip);
+  const checked = await loadTables(folder, files, tables, options);
+  let counts = countsOf(checked, tables, note);
+  const isOfWorlds = tables.has("worlds");
+  if (tables.has("instances") && !isOfWorlds) {
+    const file = fileOf("instances", options.gzip);
+    const instances = await visibleInstances(folder, file, note!.visibleWorlds);
+    counts = { ...counts, instances: { ...counts.instances, visible: instances } };
+  }
+  const visibleWorlds = isOfWorlds ? visibleIds(checked.store.worlds) : note!.visibleWorlds;
+  const fingerprints = { ...note?.fingerprints };
+  for (const { file, table, fingerprint } of checked.kept.files)
+    if (tables.has(tableOf(table))) fingerprints[file] = fingerprint;
+  return { files: Object.fromEntries(files), fingerprints, counts, visibleWorlds, marks };
+}
+
 /** Checks copied rows, and completes their folder. @throws {SnapshotError} in words of files and lines; {@link PlaceError} */
 async function completeFolder(copied: Copied, options: ExportOptions) {
   const { folder, createdAt, current, note, files, shared, marks } = copied;
@@ -202,26 +224,20 @@ async function completeFolder(copied: Copied, options: ExportOptions) {
     bytes: all.reduce((sum, file) => sum + file.bytes, 0),
   };
   const fields = { generation, createdAt };
-  if (await renewIfSame(current, fields, [...files.keys()]))
-    return { ...came, isNew: false, visible: "", note: note && renewed(note, marks) };
+  if (await renewIfSame(current, fields, [...files.keys()])) {
+    if (note !== undefined) return { ...came, isNew: false, visible: "", note: renewed(note, marks) };
+    // Files that are damaged get no note.
+    const first = await checkTables(copied, current!, options).catch(() => undefined);
+    options.signal.throwIfAborted();
+    return { ...came, isNew: false, visible: "", note: first };
+  }
   // Link only now: a link changes the file's ctime, and servers would check it again.
   for (const name of shared) await linkInto(folder, current!, name);
-  const tables = tablesToCheck(copied, gzip);
-  const checked = await loadTables(folder, files, tables, options);
-  let counts = countsOf(checked, tables, note);
-  const isOfWorlds = tables.has("worlds");
-  if (tables.has("instances") && !isOfWorlds) {
-    const instances = await visibleInstances(folder, fileOf("instances", gzip), note!.visibleWorlds);
-    counts = { ...counts, instances: { ...counts.instances, visible: instances } };
-  }
-  const visibleWorlds = isOfWorlds ? visibleIds(checked.store.worlds) : note!.visibleWorlds;
+  const next = await checkTables(copied, folder, options);
+  const { counts } = next;
   const visible = { users: counts.users.visible, worlds: counts.worlds.visible };
   await refuseShrunk(visible, { current, allowShrink });
   await writeManifest(folder, files, { ...fields, visible });
-  const fingerprints = { ...note?.fingerprints };
-  for (const { file, table, fingerprint } of checked.kept.files)
-    if (tables.has(tableOf(table))) fingerprints[file] = fingerprint;
-  const next: Note = { files: Object.fromEntries(files), fingerprints, counts, visibleWorlds, marks };
   return { ...came, isNew: true, visible: await visibleWords(folder, counts, gzip), note: next };
 }
 
