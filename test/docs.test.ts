@@ -76,6 +76,10 @@ describe("generated tables", () => {
     }
   });
 
+  it("have each default in its column alone", () => {
+    for (const { name, text } of DOCUMENTS) assert.doesNotMatch(text, /^\|.*Default:/m, name);
+  });
+
   it("are all in a document", () => {
     const names = DOCUMENTS.flatMap(({ text }) =>
       Array.from(text.matchAll(/^<!-- generated: (\w+) -->$/gm), ([, name]) => name!),

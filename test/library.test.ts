@@ -8,6 +8,7 @@ import { pathToFileURL } from "node:url";
 import { hashToken } from "../src/auth/keys.ts";
 import { makeKey } from "../src/auth/keys-file.ts";
 import { type DirectAsk, type GivenKey, type OpenOptions, openOrrery } from "../src/mod.ts";
+import { FAULTS } from "../src/model/fault.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { collect, openPlace, openSample } from "./support/library.ts";
 import { place, TOKEN } from "./support/place.ts";
@@ -332,6 +333,8 @@ for (const threads of [false, true]) {
         assert.equal(reply.headers.get("x-ratelimit-remaining"), null, "it is not counted");
       }
     }
+    const judged = Object.keys(FAULTS);
+    assert.ok(judged.indexOf("closed") < judged.indexOf("notFound"), "the table has it in the judged order");
     const refusal = { name: "ApiError", status: 503, message: "Server is closed" };
     // A second attempt would wait a random time, 125 ms at least: ten calls with one each would take above a second.
     const began = performance.now();

@@ -42,6 +42,7 @@ describe("problems", () => {
     see(LOADED, UNCHANGED, exampleOf("keys-loaded"), exampleOf("keys-unchanged"));
     see({ ...REFUSED, changing: true } as Observation);
     assert.deepEqual(kinds(), []);
+    assert.equal(health.loads[0]!.result, "changing", "the status tells it from a refusal");
     assert.deepEqual(Object.keys(health.problemCounts()), [...PROBLEM_KINDS]);
     const known: readonly string[] = PROBLEM_KINDS;
     for (const [kind, { problem, ends = kind }] of Object.entries<EventRow<never>>(PROGRAM.tables.events))

@@ -18,7 +18,7 @@ import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { currentVersion, publishVersion, versionsOf } from "../src/files/publish.ts";
+import { currentVersion, publishVersion, unpublishVersion, versionsOf } from "../src/files/publish.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { until } from "./support/process.ts";
 import { turnLink } from "./support/published.ts";
@@ -54,6 +54,16 @@ function leavePartial(dir: string, number: number, ageSeconds: number): void {
 }
 
 describe("publishing", () => {
+  it("removes the link to one version, and not to a later one", async (test) => {
+    const dir = placeIn(test);
+    const first = await publish(dir, "first");
+    const second = await publish(dir, "second");
+    await unpublishVersion(dir, first);
+    assert.equal(await currentVersion(dir), second);
+    await unpublishVersion(dir, second);
+    assert.equal(await currentVersion(dir), undefined);
+  });
+
   it("makes a link beside a folder of versions and keeps the version before", async (test) => {
     const dir = join(temporaryFolder(test), "new/snapshot");
     assert.equal(await currentVersion(dir).catch(() => "no folder"), undefined);

@@ -10,6 +10,7 @@ import { createCounters, createSharedCounters, type Quota, slotOf } from "../src
 import type { Observation } from "../src/observe/events.ts";
 import { openState } from "../src/server/open.ts";
 import { type CounterServer, SharedCounts } from "../src/shared-limits/counts.ts";
+import { RedisServer } from "../src/shared-limits/redis-server.ts";
 import { placeOf, RedisUrlError, readRedisUrl } from "../src/shared-limits/redis-url.ts";
 import { ReplicaLimits } from "../src/shared-limits/replica.ts";
 import { cleanUp, testOptions } from "./support/http-server.ts";
@@ -349,6 +350,30 @@ describe("a replica", () => {
       ["limits-away"],
     );
     assert.deepEqual([limits.problem, limits.losses, limits.server], ["no answer", 1, `127.0.0.1:${port}`]);
+    shared.close();
+  });
+
+  it("asks for the count of the newest failure, also after an older question fails", async (t) => {
+    const asked: string[] = [];
+    const failing: ((error: Error) => void)[] = [];
+    t.mock.method(RedisServer.prototype, "get", (name: string) => {
+      asked.push(name);
+      return new Promise((_, fail) => failing.push(fail));
+    });
+    t.mock.timers.enable({ apis: ["setInterval"] });
+    const { port } = await startRefusing(t);
+    const limits = new ReplicaLimits({ target: readRedisUrl(`redis://127.0.0.1:${port}`), replicas: 1 });
+    const opened = limits.open(createSharedCounters(SECONDS), () => {});
+    await until(() => failing.length === 1, "the first question");
+    failing[0]!(new Error("no answer"));
+    const shared = await opened;
+    limits.take({ problem: "no answer", name: "older" });
+    t.mock.timers.tick(1000);
+    limits.take({ problem: "no answer", name: "newer" });
+    failing[1]!(new Error("the connection broke"));
+    await until(() => limits.problem === "the connection broke", "the answer to the check");
+    t.mock.timers.tick(1000);
+    assert.deepEqual(asked.slice(1), ["older", "newer"]);
     shared.close();
   });
 

@@ -1,7 +1,16 @@
 /** A snapshot by URL: downloads and reuse, an unreachable host, redirects, and the hosts that get the token. */
 
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
@@ -184,6 +193,31 @@ describe("a snapshot by URL", () => {
       assert.equal(namesOf(host).filter((name) => name !== "manifest.json").length, 4, what);
       assert.equal(await source.removeDamagedCopy(folder), false, what);
     }
+  });
+
+  it("is not removed for the damage of the one before, which another process has replaced", async (t) => {
+    const cache = fresh(t);
+    const place = copiesFolderOf(cache, host.url);
+    const source = follow(host.url, cache);
+    const folder = await source.ask();
+    const damaged = join(folder, "instances.ndjson");
+    rmSync(damaged);
+    // Its reader waits until somebody writes.
+    execFileSync("mkfifo", [damaged]);
+    const removed = source.removeDamagedCopy(folder);
+    host.files = SECOND;
+    const next = await follow(host.url, cache).ask();
+    writeFileSync(damaged, "other rows");
+    assert.equal(await removed, true, "the folder is no longer that of a good copy");
+    assert.equal(realpathSync(join(place, "current")), realpathSync(next));
+  });
+
+  it("that another process removes at once is told, and brought again", async (t) => {
+    const cache = fresh(t);
+    const link = join(copiesFolderOf(cache, host.url), "current");
+    const source = follow(host.url, cache, { observe: () => rmSync(link) });
+    await assert.rejects(source.ask(), { name: "SourceError", message: /another process has removed the/ });
+    assert.equal(await generationIn(await follow(host.url, cache).ask()), "first");
   });
 });
 

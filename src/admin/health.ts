@@ -98,9 +98,11 @@ export class Health implements SnapshotEvents {
         this.#note("unchanged", { durationMs, read, kept });
         break;
       }
-      case "snapshot-refused":
-        this.#note("refused", { problems: observation.problems, retryMs: observation.retryMs ?? null });
+      case "snapshot-refused": {
+        const { changing, problems, retryMs = null } = observation;
+        this.#note(changing ? "changing" : "refused", { problems, retryMs });
         break;
+      }
       case "keys-loaded":
       case "keys-unchanged":
         this.keysLoadedAt = now();

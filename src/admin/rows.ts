@@ -28,7 +28,7 @@ async function reload(server: WatchedServer, allowShrink: boolean): Promise<Relo
   const problem = opened!.keysProblem() ?? null;
   return {
     keys: { result, total: opened!.state.gate.keys.size, problem },
-    snapshot: { ...load, problems: problems.filter((one) => one !== problem) },
+    snapshot: { ...load, result: snapshot, problems: problems.filter((one) => one !== problem) },
     durationMs: Math.round(performance.now() - began),
   };
 }

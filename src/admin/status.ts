@@ -32,10 +32,11 @@ export interface ServedStatus {
 
 export interface LoadStatus {
   readonly at: string;
-  readonly result: ReloadResult;
+  /** `changing` if the files changed while they were read; they are read again. */
+  readonly result: ReloadResult | "changing";
   /** Id of the generation served afterwards; null if the first load failed. */
   readonly generation: string | null;
-  /** Null if refused. */
+  /** Null if refused or changing. */
   readonly durationMs: number | null;
   /** Only if loaded: the parts of its duration (reading and validating, packing, indexing), and its visible rows. */
   readonly phases: Readonly<Record<"readMs" | "packMs" | "indexMs", number>> | null;

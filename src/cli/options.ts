@@ -142,7 +142,7 @@ function checkRelations(
   for (const { flag, needs, notWith } of settings) {
     const name = nameOf(flag);
     if (!given.has(name)) continue;
-    if (notWith !== undefined && values[nameOf(notWith.flag)] === notWith.value)
+    if (notWith?.text.test(String(values[nameOf(notWith.flag)] ?? "")))
       throw new UsageError(`${names[name]}: ${notWith.why}`);
     if (needs !== undefined && !given.has(nameOf(needs)))
       found.set(needs, [...(found.get(needs) ?? []), names[name]!]);

@@ -158,3 +158,11 @@ export async function publishVersion<Result>(
     await unclaim();
   }
 }
+
+/** Removes the link to a version, unless another process has published meanwhile. @throws errors of the file system */
+export async function unpublishVersion(dir: string, folder: string): Promise<void> {
+  const place = resolve(dir);
+  await withLock(join(versionsOf(place), "publish"), async () => {
+    if ((await currentVersion(place)) === folder) await rm(place);
+  });
+}

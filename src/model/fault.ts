@@ -53,6 +53,7 @@ export const FAULTS = {
   ),
   timeout: fault(408, "Request timeout", "The request did not arrive in time."),
   expectation: fault(417, "Expectation failed", "`Expect` asks for anything but `100-continue`."),
+  closed: fault(503, "Server is closed", "The program that embeds orrery has closed it."),
   notFound: fault(404, "Not found", "The path does not exist."),
   methodNotAllowed: fault(
     405,
@@ -87,7 +88,6 @@ export const FAULTS = {
     "Server is busy",
     "Too many searches are waiting, in total or for this key. Send it again after the seconds in `Retry-After`.",
   ),
-  closed: fault(503, "Server is closed", "The program that embeds orrery has closed it."),
   snapshotChanged: fault(
     412,
     "Snapshot has changed",

@@ -37,8 +37,8 @@ export interface Setting<C extends string = string> {
   readonly problem?: (text: string) => string | undefined;
   /** Flag of a setting without which this one has no effect; given alone, this one causes a warning. */
   readonly needs?: string;
-  /** The value of another setting that this one must not be given with, and why. */
-  readonly notWith?: { readonly flag: string; readonly value: string | true; readonly why: string };
+  /** The text of another setting that this one must not be given with, and why. */
+  readonly notWith?: { readonly flag: string; readonly text: RegExp; readonly why: string };
   /** Its value may hold a secret: no message quotes it. */
   readonly isSecret?: true;
   /** Whether it is an option of the library, too. */
@@ -50,7 +50,7 @@ export interface Setting<C extends string = string> {
 
 export const MOST_THREADS = 64;
 
-const CLI = { flag: "kind", value: "cli", why: "a CLI token has neither a limit nor scopes" };
+const CLI = { flag: "kind", text: /^cli$/, why: "a CLI token has neither a limit nor scopes" };
 
 // Rows that commands of features have, too.
 export const ALLOW_SHRINK = {

@@ -69,10 +69,7 @@ function optionsFor({ tls, username, password }: RedisTarget) {
   } as const;
 }
 
-interface Place {
-  readonly host: string;
-  readonly port: number;
-}
+type Place = { readonly host: string; readonly port: number } | { readonly path: string };
 
 /** Whether a client failed to read what came. Errors of connections and replies have a code, or a class of their own. */
 function isGarbage(error: Error): boolean {
@@ -200,7 +197,7 @@ export class RedisServer implements CounterServer {
   async #openSingle(redis: RedisModule): Promise<Client> {
     const { host, port, path, tls, database } = this.#target;
     const options = optionsFor(this.#target);
-    const place = path === undefined ? { host, port } : { path };
+    const place: Place = path === undefined ? { host, port } : { path };
     const name = tls && isIP(host) === 0 ? { servername: host } : {};
     const single = redis.createClient({
       ...options,
@@ -215,7 +212,7 @@ export class RedisServer implements CounterServer {
     const mode = async (): Promise<unknown> => (await single.hello()).mode;
     if ((await this.#opened(client, single.connect().then(mode))) !== "cluster") return client;
     single.destroy();
-    return await this.#openCluster(redis, [{ host, port }]);
+    return await this.#openCluster(redis, [place]);
   }
 
   async #openCluster(redis: RedisModule, nodes: readonly Place[]): Promise<Client> {

@@ -143,7 +143,8 @@ export class ReplicaLimits implements SharedLimits {
     try {
       countOf((await this.#get(name)) ?? 0);
     } catch (error) {
-      this.#lose({ problem: (error as Error).message, name });
+      // A newer failure keeps its name.
+      this.#lose({ name, ...this.#away, problem: (error as Error).message });
       return;
     }
     const now = performance.now();

@@ -9,6 +9,18 @@ import type { OpenSource, SourceQuestion } from "../server/load/source.ts";
 import { ALLOW_SHRINK, type Setting, SettingError } from "../settings/settings.ts";
 import { SourceError } from "../util/source-error.ts";
 
+/** Seconds between two rounds of a server. */
+const ROUND_SECONDS = 60;
+
+/** A setting that an operator relies on must have its effect. */
+const isFor = (of: string, others: RegExp) => ({
+  flag: "snapshot",
+  text: others,
+  why: `is for snapshots by ${of} alone`,
+});
+const FROM_DATABASE = isFor("postgres://", /^(?!postgres(ql)?:\/\/)./i);
+const BY_URL = isFor("http:// or https://", /^(?!https?:\/\/)./i);
+
 /** @internal */
 export const SOURCES_SETTINGS = [
   {
@@ -26,6 +38,7 @@ export const SOURCES_SETTINGS = [
     after: "watch",
     kind: "text",
     value: "FILE",
+    notWith: BY_URL,
     meaning: "File with a bearer token for a snapshot by URL.",
     commands: ["serve"],
   },
@@ -54,6 +67,7 @@ export const SOURCES_SETTINGS = [
     kind: "text",
     value: "FILE",
     after: "watch",
+    notWith: FROM_DATABASE,
     meaning:
       "JSON with a query by table: `users`, `worlds`, `world-stats`, `instances`. Default: those in docs/snapshots.md.",
     commands: ["export", "serve"],
@@ -64,14 +78,17 @@ export const SOURCES_SETTINGS = [
     value: "SECONDS",
     min: 0.1,
     max: 31_536_000,
+    default: String(ROUND_SECONDS),
     after: "watch",
-    meaning: "Export every so many seconds (`--snapshot postgres://…`). Default: 60.",
+    notWith: FROM_DATABASE,
+    meaning: "Export every so many seconds (`--snapshot postgres://…`).",
     commands: ["serve"],
   },
   { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["export"] },
   {
     flag: "skip-broken",
     after: "watch",
+    notWith: FROM_DATABASE,
     kind: "integer",
     value: "N",
     default: "0",
@@ -246,9 +263,6 @@ function cacheFolder({ settings, cacheHome }: SourceQuestion): string {
   throw new SettingError("cache", " is required: there is no home folder for copies", true);
 }
 
-/** Seconds between two rounds of a server. */
-const ROUND_SECONDS = 60;
-
 /** Finds the source that runs its rounds itself. @throws {SettingError} */
 async function findRoundsSource(question: SourceQuestion): Promise<OpenSource> {
   const { snapshot: postgres, settings, command } = question;
@@ -258,6 +272,8 @@ async function findRoundsSource(question: SourceQuestion): Promise<OpenSource> {
       ": only orrery serve reads a database (orrery export --dry-run shows what it would serve)",
       true,
     );
+  if (settings.watch === 0)
+    throw new SettingError("watch", ": 0 would leave what the rounds publish unserved", true);
   const cache = cacheFolder(question);
   const [{ RoundsSource }, { copiesFolderOf }, { readPostgresUrl }] = await Promise.all([
     import("./rounds-source.ts"),
@@ -281,9 +297,6 @@ async function findRoundsSource(question: SourceQuestion): Promise<OpenSource> {
 /** Finds the source that downloads from a URL. @throws {SettingError} */
 async function findUrlSource(question: SourceQuestion): Promise<OpenSource> {
   const { snapshot: address, settings, nameOf } = question;
-  for (const name of ["queries", "every"] as const)
-    if (settings[name] !== undefined)
-      throw new SettingError(name, " is for snapshots by postgres:// alone", true);
   const tokenName = nameOf("snapshotTokenFile");
   const problem = problemWithAddress(address, tokenName);
   if (problem !== undefined) throw new SettingError("snapshot", `: ${problem}`, true);

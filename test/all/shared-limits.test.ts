@@ -176,7 +176,7 @@ describe("limits shared by a cluster", { skip, concurrency: 2 }, () => {
 
   it("count each key where it lies, and go on with two servers when one is gone", async () => {
     const nodes = await startCluster();
-    const replicas = await startPair(nodes[0].url, nodes[1].url);
+    const replicas = await startPair(nodes[0].url, `unix:${join(nodes[1].folder, "socket")}`);
     for (const key of KEYS) assert.equal(await countAll(replicas, key, 4, 3), 4);
     for (const node of nodes) assert.ok(Number(node.cli("DBSIZE")) > 3);
     nodes[2].signal("SIGKILL");

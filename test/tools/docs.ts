@@ -35,13 +35,18 @@ function flagCell(setting: Setting): string {
   return `\`--${setting.flag}${value === "" ? "" : ` ${value}`}\``;
 }
 
+/** Default and meaning of a setting. A default that is no value stands in words at the end of the meaning. */
+function defaultAndMeaning(setting: Setting): [string, string] {
+  const [, meaning, words] = /^(.*?)(?: Default: (.*)\.)?$/.exec(setting.meaning)!;
+  return [words ?? defaultText(setting), meaning!];
+}
+
 function optionsTable(command: Command): string {
   return table(
     ["Option", "Default", "Meaning"],
     settingsOf(PROGRAM.settings, command).map((setting) => [
       flagCell(setting),
-      defaultText(setting),
-      setting.meaning,
+      ...defaultAndMeaning(setting),
     ]),
   );
 }
@@ -49,13 +54,13 @@ function optionsTable(command: Command): string {
 /** The row of a library option that is also a setting of the server. */
 function settingOption(setting: Setting): readonly string[] {
   const name = nameOf(setting.flag);
-  const text = defaultText(setting);
-  if (setting.default === undefined && setting.kind === "text") return [`\`${name}\``, text, setting.meaning];
+  const [text, meaning] = defaultAndMeaning(setting);
+  if (setting.default === undefined && setting.kind === "text") return [`\`${name}\``, text, meaning];
   const values: Partial<Record<Setting["kind"], string>> = {
     flag: setting.choices?.includes(text) ? `"${text}"` : String(text === "on"),
     text: `"${text}"`,
   };
-  return [`\`${name}\``, `\`${values[setting.kind] ?? text}\``, setting.meaning];
+  return [`\`${name}\``, `\`${values[setting.kind] ?? text}\``, meaning];
 }
 
 const TYPE_WORDS: Readonly<Record<FieldType, string>> = {
@@ -132,8 +137,7 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
       settingsOf(PROGRAM.settings, "serve").map((setting) => [
         flagCell(setting),
         `\`${variableOf(setting.flag)}\``,
-        defaultText(setting),
-        setting.meaning,
+        ...defaultAndMeaning(setting),
       ]),
     ),
   export: () => optionsTable("export"),

@@ -26,7 +26,7 @@ function problemList(problems: readonly string[]): HTMLElement {
 
 function makeLoad(load: LoadStatus): HTMLElement {
   const { at, result, generation, durationMs, problems, retryMs } = load;
-  const kind = result === "unchanged" ? "" : result === "loaded" ? "good" : "bad";
+  const kind = { loaded: "good", unchanged: "", changing: "", refused: "bad" }[result];
   const head = make("div", { class: "row" }, make("b", { "data-kind": kind }, result));
   head.append(make("time", { datetime: at }, moment(at)));
   if (generation !== null && result === "loaded") head.append(foreign(generation, "code"));

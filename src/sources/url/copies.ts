@@ -9,12 +9,12 @@
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { link, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { link, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { replaceFile } from "../../files/atomic.ts";
 import { makeFolder } from "../../files/folders.ts";
-import { currentVersion, publishVersion } from "../../files/publish.ts";
+import { currentVersion, publishVersion, unpublishVersion } from "../../files/publish.ts";
 import { MANIFEST } from "../../snapshot/files.ts";
 import { type Listed, parseManifest } from "../../snapshot/manifest.ts";
 import { Problems } from "../../snapshot/problems.ts";
@@ -111,7 +111,7 @@ export async function removeDamagedCopy(place: string, folder: string): Promise<
       for await (const chunk of chunks) hash.update(chunk);
     }).catch(() => {});
     if (hash.digest("hex") === sha256) continue;
-    await rm(join(place, LINK));
+    await unpublishVersion(join(place, LINK), folder);
     return true;
   }
   return false;

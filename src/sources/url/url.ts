@@ -144,7 +144,9 @@ export class UrlSource implements Source {
     } finally {
       client.close();
     }
-    return (await currentCopy(this.#place))!;
+    const published = await currentCopy(this.#place);
+    if (published !== undefined) return published;
+    throw new SourceError(`${this.#place}: another process has removed the new copy`);
   }
 
   /** Records a failure. Reports it if there is a copy, unless a watch meets the same problem again. */

@@ -135,6 +135,7 @@ const SLOTS = 16_384;
 
 function startNode(): Promise<Redis> {
   const settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"];
+  settings.push("--unixsocket", "FOLDER/socket");
   return startRedis([...settings, "--cluster-require-full-coverage", "no"]);
 }
 
