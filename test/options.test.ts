@@ -27,7 +27,6 @@ import {
 import { DEFAULTS, optionsOf as read } from "./support/options.ts";
 
 const SERVE = ["--snapshot", "s", "--keys", "k"];
-const SNAPSHOTS = ["s", "https://h/s/", "postgresql://u@h/d"] as const;
 const CREATE = ["--keys", "k", "--name", "n"];
 
 function problemOf(use: () => unknown): string {
@@ -92,30 +91,6 @@ describe("relations", () => {
     assert.equal(problem("keys create", [...cli, "--limit", "5"]), `--limit: ${why}`);
     assert.equal(problem("keys create", [...cli, "--scope", "read:users"]), `--scope: ${why}`);
     assert.equal(problem("keys create", [...CREATE, "--limit", "5"]), "");
-  });
-
-  it("of a snapshot from elsewhere are refused where they have no effect", () => {
-    const [folder, url, database] = SNAPSHOTS;
-    const ofDatabase = [
-      ["queries", "q.json"],
-      ["every", "60"],
-      ["skip-broken", "1"],
-    ] as const;
-    const token = ["snapshot-token-file", "t"] as const;
-    const cases = [
-      ...ofDatabase.map((setting) => [setting, "postgres://", [folder, url], [database]] as const),
-      [token, "http:// or https://", [folder, database], [url]] as const,
-    ];
-    for (const [[flag, value], of, others, own] of cases) {
-      for (const snapshot of [...others, ...own]) {
-        const args = ["--keys", "k", "--snapshot", snapshot];
-        const isOwn = own.some((one) => one === snapshot);
-        const saysOf = (name: string): string => (isOwn ? "" : `${name}: is for snapshots by ${of} alone`);
-        assert.equal(problem("serve", [...args, `--${flag}`, value]), saysOf(`--${flag}`));
-        const variable = variableOf(flag);
-        assert.equal(problem("serve", args, { [variable]: value }), saysOf(variable));
-      }
-    }
   });
 });
 
@@ -185,12 +160,11 @@ describe("variables", () => {
     let seen = 0;
     for (const { name } of PROGRAM.commands) {
       const needed = settingsOf(PROGRAM.settings, name).filter(({ required }) => required);
+      const args = needed.flatMap(({ flag }) => [`--${flag}`, "x"]);
       const words = positionalsOf(PROGRAM.commands.find((row) => row.name === name)!);
       for (const setting of settingsOf(PROGRAM.settings, name)) {
         if (setting.required) continue;
-        const { flag, notWith } = setting;
-        const from = SNAPSHOTS.find((text) => !notWith?.text.test(text))!;
-        const args = needed.flatMap((one) => [`--${one.flag}`, one.flag === "snapshot" ? from : "x"]);
+        const { flag } = setting;
         const value = isPath(setting) ? resolve(otherValue(setting)) : otherValue(setting);
         const wrong = problemWith(setting, value);
         assert.ok(!wrong, `otherValue() of this file needs a valid value of --${flag}: ${value}: ${wrong}`);
@@ -255,6 +229,26 @@ test("settings of what is off are told, with what turns it on", () => {
   ]);
   const on = ["--max-data-age", "5", "--admin", "8788", "--replicas", "2", "--shared-limits", "redis://h"];
   assert.deepEqual(read("serve", [...SERVE, ...on]).withoutEffect, []);
+});
+
+test("settings of another kind of snapshot are told", () => {
+  const given = ["--keys", "k", "--queries", "q", "--every", "5", "--skip-broken", "0"];
+  const token = { ORRERY_SNAPSHOT_TOKEN_FILE: "t" };
+  const ofDatabase = {
+    settings: ["--queries", "--every", "--skip-broken"],
+    why: "without a snapshot by postgres://",
+  };
+  const ofUrl = {
+    settings: ["ORRERY_SNAPSHOT_TOKEN_FILE"],
+    why: "without a snapshot by http:// or https://",
+  };
+  const cases = [
+    ["folder", [ofUrl, ofDatabase]],
+    ["HTTPS://h/s/", [ofDatabase]],
+    ["postgresql://u@h/d", [ofUrl]],
+  ] as const;
+  for (const [snapshot, found] of cases)
+    assert.deepEqual(read("serve", [...given, "--snapshot", snapshot], token).withoutEffect, found);
 });
 
 const THREADS = "must be auto or a whole number from 1 to 64, is";

@@ -131,6 +131,19 @@ function check(command: Command, setting: Setting, texts: readonly string[], nam
   }
 }
 
+/** Why a setting has no effect beside the others; undefined if it has one. */
+function whyWithoutEffect(
+  { needs }: Setting,
+  values: Readonly<Record<string, unknown>>,
+  given: ReadonlySet<string>,
+): string | undefined {
+  if (needs === undefined) return undefined;
+  if (typeof needs === "string") return given.has(nameOf(needs)) ? undefined : `without --${needs}`;
+  const text = values[nameOf(needs.flag)];
+  // Of a command that lacks the other setting, this one is its own.
+  return text === undefined || needs.form.test(String(text)) ? undefined : needs.why;
+}
+
 /** Checks `notWith` and `needs` of the given settings. @throws {UsageError} */
 function checkRelations(
   settings: readonly Setting[],
@@ -139,15 +152,16 @@ function checkRelations(
   given: ReadonlySet<string>,
 ) {
   const found = new Map<string, string[]>();
-  for (const { flag, needs, notWith } of settings) {
+  for (const setting of settings) {
+    const { flag, notWith } = setting;
     const name = nameOf(flag);
     if (!given.has(name)) continue;
-    if (notWith?.text.test(String(values[nameOf(notWith.flag)] ?? "")))
+    if (notWith !== undefined && values[nameOf(notWith.flag)] === notWith.value)
       throw new UsageError(`${names[name]}: ${notWith.why}`);
-    if (needs !== undefined && !given.has(nameOf(needs)))
-      found.set(needs, [...(found.get(needs) ?? []), names[name]!]);
+    const why = whyWithoutEffect(setting, values, given);
+    if (why !== undefined) found.set(why, [...(found.get(why) ?? []), names[name]!]);
   }
-  return Array.from(found, ([needed, settings]) => ({ settings, why: `without --${needed}` }));
+  return Array.from(found, ([why, settings]) => ({ settings, why }));
 }
 
 /** Parses arguments into texts by flag. @throws {UsageError} */

@@ -290,7 +290,8 @@ export const CORE_EVENTS = {
   "settings-without-effect": event<{ settings: readonly string[]; why: string }>({
     level: "warn",
     text: ({ settings, why }) => `${settings.join(", ")}: without effect ${why}`,
-    meaning: "Some settings have no effect, and why: on this runtime, or without another setting.",
+    meaning:
+      "Some settings have no effect, and why: on this runtime, or without another setting or kind of snapshot.",
   }),
   "signal-ignored": event<{ signal: string }>({
     level: "info",

@@ -35,10 +35,10 @@ export interface Setting<C extends string = string> {
   readonly choices?: readonly string[];
   /** For text or a list: what else is wrong with a value, or undefined. */
   readonly problem?: (text: string) => string | undefined;
-  /** Flag of a setting without which this one has no effect; given alone, this one causes a warning. */
-  readonly needs?: string;
-  /** The text of another setting that this one must not be given with, and why. */
-  readonly notWith?: { readonly flag: string; readonly text: RegExp; readonly why: string };
+  /** Flag of a setting, or a form of its text, without which this one has no effect; given then, this one causes a warning. */
+  readonly needs?: string | { readonly flag: string; readonly form: RegExp; readonly why: string };
+  /** The value of another setting that this one must not be given with, and why. */
+  readonly notWith?: { readonly flag: string; readonly value: string; readonly why: string };
   /** Its value may hold a secret: no message quotes it. */
   readonly isSecret?: true;
   /** Whether it is an option of the library, too. */
@@ -50,7 +50,7 @@ export interface Setting<C extends string = string> {
 
 export const MOST_THREADS = 64;
 
-const CLI = { flag: "kind", text: /^cli$/, why: "a CLI token has neither a limit nor scopes" };
+const CLI = { flag: "kind", value: "cli", why: "a CLI token has neither a limit nor scopes" };
 
 // Rows that commands of features have, too.
 export const ALLOW_SHRINK = {

@@ -12,14 +12,12 @@ import { SourceError } from "../util/source-error.ts";
 /** Seconds between two rounds of a server. */
 const ROUND_SECONDS = 60;
 
-/** A setting that an operator relies on must have its effect. */
-const isFor = (of: string, others: RegExp) => ({
+const BY_DATABASE = {
   flag: "snapshot",
-  text: others,
-  why: `is for snapshots by ${of} alone`,
-});
-const FROM_DATABASE = isFor("postgres://", /^(?!postgres(ql)?:\/\/)./i);
-const BY_URL = isFor("http:// or https://", /^(?!https?:\/\/)./i);
+  form: /^postgres(ql)?:\/\//i,
+  why: "without a snapshot by postgres://",
+};
+const BY_URL = { flag: "snapshot", form: /^https?:\/\//i, why: "without a snapshot by http:// or https://" };
 
 /** @internal */
 export const SOURCES_SETTINGS = [
@@ -38,7 +36,7 @@ export const SOURCES_SETTINGS = [
     after: "watch",
     kind: "text",
     value: "FILE",
-    notWith: BY_URL,
+    needs: BY_URL,
     meaning: "File with a bearer token for a snapshot by URL.",
     commands: ["serve"],
   },
@@ -67,7 +65,7 @@ export const SOURCES_SETTINGS = [
     kind: "text",
     value: "FILE",
     after: "watch",
-    notWith: FROM_DATABASE,
+    needs: BY_DATABASE,
     meaning:
       "JSON with a query by table: `users`, `worlds`, `world-stats`, `instances`. Default: those in docs/snapshots.md.",
     commands: ["export", "serve"],
@@ -80,7 +78,7 @@ export const SOURCES_SETTINGS = [
     max: 31_536_000,
     default: String(ROUND_SECONDS),
     after: "watch",
-    notWith: FROM_DATABASE,
+    needs: BY_DATABASE,
     meaning: "Export every so many seconds (`--snapshot postgres://…`).",
     commands: ["serve"],
   },
@@ -88,7 +86,7 @@ export const SOURCES_SETTINGS = [
   {
     flag: "skip-broken",
     after: "watch",
-    notWith: FROM_DATABASE,
+    needs: BY_DATABASE,
     kind: "integer",
     value: "N",
     default: "0",

@@ -378,7 +378,6 @@ describe("rounds of a server", { skip: needPostgres(), concurrency: 1 }, () => {
   it("refuses options that do not fit", async (t) => {
     const { keys } = place(t);
     for (const [snapshot, says] of [
-      [["http://127.0.0.1:1/", "--every", "5"], /--every: is for snapshots by postgres/],
       [["postgres://u@h/d", "--watch", "0"], /--watch: 0 would leave what the rounds publish unserved/],
       [["postgres://u@h/d?sslmod=require"], /"sslmod"; did you mean "sslmode"\?/],
     ] as const) {
