@@ -97,8 +97,7 @@ export async function withLock<T>(
   run: (assertHeld: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const lock = `${file}.lock`;
-  let began = performance.now();
-  for (;;) {
+  for (let began = performance.now(); ; ) {
     const taken = await take(lock);
     if (taken !== undefined) {
       try {

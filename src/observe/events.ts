@@ -291,7 +291,7 @@ export const CORE_EVENTS = {
     level: "warn",
     text: ({ settings, why }) => `${settings.join(", ")}: without effect ${why}`,
     meaning:
-      "Some settings have no effect, and why: on this runtime, or without another setting or kind of snapshot.",
+      "Some settings have no effect, and why: on this runtime, or without another setting or snapshot.",
   }),
   "signal-ignored": event<{ signal: string }>({
     level: "info",

@@ -27,8 +27,3 @@ export function otherKind(start: Buffer): string | undefined {
   const text = start.toString("utf8", 0, KIND_BYTES).replace(/^\uFEFF?\s*/, "");
   return TEXTS.find(([pattern]) => pattern.test(text))?.[1];
 }
-
-/** Whether the first bytes of a file are those of gzip. */
-export function isGzip([first, second]: Buffer): boolean {
-  return first === 0x1f && second === 0x8b;
-}

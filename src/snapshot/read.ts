@@ -9,7 +9,7 @@ import { PlaceError } from "../util/user-error.ts";
 import type { StoredFile } from "./files.ts";
 import { LineCutter, type LineSink } from "./lines.ts";
 import type { Listed } from "./manifest.ts";
-import { isGzip, otherKind } from "./other-kinds.ts";
+import { otherKind } from "./other-kinds.ts";
 
 const CHUNK_BYTES = 1_048_576;
 
@@ -79,7 +79,8 @@ async function cutGzip(handle: FileHandle, take: (chunk: Buffer) => void, cut: (
   const stored = async function* (): AsyncGenerator<Buffer> {
     for await (const chunk of chunksOf(handle)) {
       take(chunk);
-      if (given === 0 && chunk.length > 1 && !isGzip(chunk)) throw new PlaceError(NO_GZIP);
+      const isGzip = chunk[0] === 0x1f && chunk[1] === 0x8b;
+      if (given === 0 && chunk.length > 1 && !isGzip) throw new PlaceError(NO_GZIP);
       given += chunk.length;
       // The stream may keep the chunk after its buffer is used again.
       yield Buffer.from(chunk);
