@@ -5,7 +5,7 @@ const KIND_BYTES = 65_536;
 const WANTED = "must be one JSON object a line";
 
 /** What archives, databases and compressed files have before the first brace, which begins a row. */
-const NO_TEXT = /^[^{]*[^\P{Cc}\s]|^[^{]*\ufffd/u;
+const NO_TEXT = /^[^{]*[^\P{Cc}\s]/u;
 
 /** First characters of a text, and the kind of file that begins with them. */
 const TEXTS: readonly (readonly [start: RegExp, kind: string])[] = [
