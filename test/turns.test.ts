@@ -30,6 +30,17 @@ it("are hurried for this turn and the next, and serve a shorter slice", async ()
   assert.equal(turns.isHurried, false);
 });
 
+it("are busy while a connection waits", async () => {
+  const turns = new Turns();
+  for (const hasArrived of [true, false]) {
+    assert.equal(turns.isBusy, false);
+    turns.add({ proceed: () => {} }, hasArrived);
+    assert.equal(turns.isBusy, true);
+    await turn();
+  }
+  assert.equal(turns.isBusy, false);
+});
+
 it("soon take no request any more when they are long, not even the first of a connection", async () => {
   const turns = new Turns();
   /** Whether one of a few connections must leave the turn to others. */

@@ -18,8 +18,10 @@ export function createRouter<Row extends { readonly path: string }>(
     if (suffix === undefined) fixed.set(prefix!, { route, id: "" });
     else patterns.push({ prefix: prefix!, suffix, route });
   }
+  const longest = Math.max(...Array.from(fixed.keys(), ({ length }) => length));
   return (path) => {
-    const known = fixed.get(path);
+    // A lookup reads the whole path, which may be long.
+    const known = path.length > longest ? undefined : fixed.get(path);
     if (known !== undefined) return known;
     for (const { prefix, suffix, route } of patterns) {
       if (!path.startsWith(prefix) || !path.endsWith(suffix)) continue;

@@ -146,6 +146,8 @@ export class HttpServer implements ConnectionHost, Listener {
   }
 
   #accept(socket: Socket): void {
+    // Others may wait behind it, and each turn accepts one.
+    if (this.turns.isBusy) this.turns.hurry();
     const { maxConnections = Number.POSITIVE_INFINITY, makesRoom } = this.limits;
     if (makesRoom) this.#makeRoom(maxConnections);
     else if (this.connections.size >= maxConnections) {
@@ -166,7 +168,6 @@ export class HttpServer implements ConnectionHost, Listener {
    */
   #makeRoom(limit: number): void {
     if (this.connections.size < limit / 2) return;
-    this.turns.hurry();
     const isFull = this.connections.size >= limit;
     const grown = performance.now() - YOUNG_MS;
     let [victim] = isFull ? this.connections : [];

@@ -2,9 +2,6 @@
 
 export type TokenPrefixes = Readonly<Record<"api" | "cli", string>>;
 
-/** Percent-escapes; `%u0073` is what `escape()` of JavaScript writes for characters that are not Latin. */
-const ESCAPES = /%(?:u00)?([\da-f]{2})/gi;
-
 /** Index behind the first prefix in a text, in letters of any case, since folding changes them; -1 if there is none. */
 function endOfPrefix(text: string, { api, cli }: TokenPrefixes): number {
   const small = text.toLowerCase();
@@ -29,11 +26,12 @@ function mayHideToken(text: string, prefixes: TokenPrefixes): boolean {
   let plain = text;
   for (let level = 0; level < MAX_LEVELS; level++) {
     const before = plain;
-    plain = plain.replace(ESCAPES, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+    // Reads `%u0073`, too, as `escape()` writes characters that are not Latin.
+    plain = unescape(before);
     if (plain === before) return false;
     if (holdsToken(plain, prefixes)) return true;
   }
-  return plain.search(ESCAPES) >= 0;
+  return unescape(plain) !== plain;
 }
 
 /** Masks possible tokens in a part of a text: everything after a prefix, or the whole part if percent-escapes hide a prefix. */
