@@ -19,26 +19,16 @@ it("are hurried for this turn and the next, and serve a shorter slice", async ()
       work(0.3);
     },
   };
-  assert.equal(turns.isHurried, false);
   turns.hurry();
+  assert.equal(turns.isHurried, false, "nobody waits");
   for (let at = 0; at < 3; at++) turns.add(slow, true);
+  turns.hurry();
   assert.equal(turns.isHurried, true);
   await turn();
   assert.deepEqual({ served, isHurried: turns.isHurried }, { served: 1, isHurried: true });
   await turn();
   await turn();
   assert.equal(turns.isHurried, false);
-});
-
-it("are busy while a connection waits", async () => {
-  const turns = new Turns();
-  for (const hasArrived of [true, false]) {
-    assert.equal(turns.isBusy, false);
-    turns.add({ proceed: () => {} }, hasArrived);
-    assert.equal(turns.isBusy, true);
-    await turn();
-  }
-  assert.equal(turns.isBusy, false);
 });
 
 it("soon take no request any more when they are long, not even the first of a connection", async () => {

@@ -146,8 +146,7 @@ export class HttpServer implements ConnectionHost, Listener {
   }
 
   #accept(socket: Socket): void {
-    // Others may wait behind it, and each turn accepts one.
-    if (this.turns.isBusy) this.turns.hurry();
+    this.turns.hurry();
     const { maxConnections = Number.POSITIVE_INFINITY, makesRoom } = this.limits;
     if (makesRoom) this.#makeRoom(maxConnections);
     else if (this.connections.size >= maxConnections) {

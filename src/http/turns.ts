@@ -34,15 +34,11 @@ export class Turns {
   /** Calls of {@link hurry} in this turn and the one before. */
   #hurries = 0;
 
-  /** Shortens this turn of the event loop and the next: each turn accepts one connection, so short turns accept more. */
+  /** Shortens this turn of the event loop and the next while connections wait: each turn accepts one, so short turns accept more. */
   hurry(): void {
+    if (this.#arrived.length + this.#pipelines.length === 0) return;
     this.#hurries++;
     setImmediate(() => setImmediate(() => this.#hurries--));
-  }
-
-  /** Whether connections wait for a turn. */
-  get isBusy(): boolean {
-    return this.#arrived.length + this.#pipelines.length > 0;
   }
 
   get isHurried(): boolean {
