@@ -7,7 +7,7 @@ import { createFetchHandler } from "../src/http/fetch.ts";
 import { readClients } from "../src/model/client-address.ts";
 import type { Ask, Reply } from "../src/model/message.ts";
 import { requestIdOf, traceOf } from "../src/model/request-ids.ts";
-import { AccessLog } from "../src/observe/access-log.ts";
+import { AccessLog, loggedPath } from "../src/observe/access-log.ts";
 import type { Observation } from "../src/observe/events.ts";
 import { createLog } from "../src/observe/log/log.ts";
 import { openState } from "../src/server/open.ts";
@@ -134,6 +134,29 @@ it("the query and the User-Agent stand in a line, without tokens and control cha
   assert.equal((await sent(`/x?${encoded}`)).query, "***&***&***&***");
   assert.doesNotMatch(JSON.stringify(server.observations), /canary/);
   await server.stop();
+});
+
+it("a token is masked at every level of percent-encoding", () => {
+  const encoded = (text: string): string =>
+    text.replace(/[^%]|%/g, (unit) => `%${unit.charCodeAt(0).toString(16)}`);
+  let path = "svc_sk_canary";
+  for (let level = 1; level < 6; level++) {
+    path = encoded(path);
+    let shown = loggedPath(`/${path}/b`, "", PREFIXES);
+    // A longer text is cut before it is masked.
+    if (path.length < 500) assert.equal(shown, "/***/b", `${level}`);
+    for (let decoded = ""; decoded !== shown; ) {
+      decoded = shown;
+      shown = shown.replace(/%([0-9a-f]{2})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
+    }
+    assert.doesNotMatch(shown, /sk_c/, `${level}`);
+  }
+  // A prefix that the next level would destroy.
+  const hex = { api: "abc_", cli: "svcx_" };
+  assert.equal(loggedPath("/%25abc_canary", "", hex), "/***");
+  // As many levels as fit: they are not read, and not shown.
+  assert.equal(loggedPath(`/%${"25".repeat(900)}abc_canary`, "", hex), "/***...");
+  assert.equal(loggedPath("/100%2525", "", PREFIXES), "/100%2525");
 });
 
 describe("a line of the access log", () => {
