@@ -29,7 +29,7 @@ function readCommand(text: string): { words: string[]; length: number } | undefi
 export const HELLO = "%2\r\n$6\r\nserver\r\n$5\r\nredis\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n";
 
 /** Counts as a good server does that has counted nothing: answers a question with the count that it is told. */
-export function goodCount([name, , , , , , known]: readonly string[]): string {
+function goodCount([name, , , , , , known]: readonly string[]): string {
   return name === "GET" ? "_\r\n" : `:${known}\r\n`;
 }
 

@@ -56,7 +56,7 @@ const COLUMNS: Readonly<Record<FieldType, string>> = {
 };
 
 /** The tables that the default queries of an export expect; further fields of the schema are last, with defaults. */
-export const TABLES_SQL =
+const TABLES_SQL =
   FIRST_COLUMNS_SQL +
   TABLES.flatMap((table) =>
     FIELDS[table].map(({ name, type }) => {
